@@ -7,7 +7,6 @@ from ragtriage.cli.console import exit_if, print_found, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, too_many
 from ragtriage.cli.judge import JudgeFlags, Judging
-from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
@@ -28,12 +27,13 @@ from ragtriage.trust.pair_scoring import (
     score_pairs,
     scoring_tasks,
     table1_rows,
+    version_key,
 )
 from ragtriage.trust.perturb import PerturbedPairs, perturb
-from ragtriage.trust.self_test import SelfTest, base_cases, self_test_of
+from ragtriage.trust.self_test import SelfTest, self_test_of
 
-PairInput = tuple[list[Case], PerturbedPairs, list[Rejected]]
-"""The cases of a file, what was made of them, and the rows that can't be used."""
+PairInput = tuple[PerturbedPairs, list[Rejected]]
+"""What was made of the cases of a file, and the rows that can't be used."""
 
 
 @command("trust test")
@@ -59,12 +59,12 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     judging = judge_flags.begin(asks=not dry_run)
     columns = {**judging.settings.map, **parse_pairs(mapping, "--map")}
     with rereadable(file) as rows:
-        cases, made, rejected = (
+        made, rejected = (
             _pairs_of(rows, selection)
             if holds_pairs(rows)
             else _cases_of(rows, columns, split_sources, file_format, selection)
         )
-    print_rejected(rejected, len(rejected) + len(cases))
+    print_rejected(rejected, len(rejected) + made.cases)
     if out:
         write_pairs(made.pairs, out)
         tell(f"{plural(len(made.pairs), 'pair')} in {out}")
@@ -83,7 +83,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         lambda: selftest_document(found, by, rows.name, show),
         as_json=as_json,
     )
-    exit_if(incomplete=found.incomplete or too_many(rejected, len(cases)))
+    exit_if(incomplete=found.incomplete or too_many(rejected, made.cases))
 
 
 @command("trust table1")
@@ -129,7 +129,7 @@ def _pairs_of(rows: OpenedFile, selection: RowSelection) -> PairInput:
         raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
     usable, rejected = read_pairs(rows)
     kept = tuple(usable[: selection.limit])
-    return (base_cases(kept), PerturbedPairs(len(base_cases(kept)), kept, {}), list(rejected))
+    return PerturbedPairs(len({version_key(pair.better) for pair in kept}), kept, {}), rejected
 
 
 def _cases_of(
@@ -144,7 +144,7 @@ def _cases_of(
     rejected: list[Rejected] = []
     cases = list(SelectedCases(opened, selection).read(rejected.append))
     RowCounts(len(cases), len(rejected), rejected).require_some(opened.name)
-    return (cases, perturb(cases, selection.seed), rejected)
+    return perturb(cases, selection.seed), rejected
 
 
 def _reasons(made: PerturbedPairs) -> str:

@@ -152,7 +152,7 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
     yield table((*text_columns(""), *number_columns("pairs", "agreement", "length", "words")), rows)
     yield note("length, words: what the length and the word overlap of the texts alone would have got")
     for one in found.metrics:
-        yield from (line(f"{title_of(one.metric)}: {said}") for said in (*_outcome(one.agreement), *_apart(one)))
+        yield from (line(f"{title_of(one.metric)}: {said}") for said in _outcome(one.agreement))
     below = [title_of(one.metric) for one in found.metrics if _below(one)]
     if below:
         yield line(f"Surely below what length or words alone get: {', '.join(below)}.", tone="warning")
@@ -165,18 +165,6 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
         )
         yield table(columns, _skipped(found))
     yield from _failures([one for one in found.metrics if one.failures], show)
-
-
-def _apart(one: MetricTest) -> Iterator[str]:
-    """What of a metric's pairs says less than the others."""
-    if one.copies:
-        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.pairs - one.copies:,}"
-        yield (
-            f"{one.copies:,} of {plural(one.agreement.pairs, 'repeat')} in the same words, as the rules have no others"
-            f"; {one.copies_agreed:,} of these agree, and {others} reworded ones"
-        )
-    if one.zeros:
-        yield f"{plural(one.zeros, 'tie')} at 0 against 0: by this judge none of these sources answers the question"
 
 
 def _below(one: MetricTest) -> bool:

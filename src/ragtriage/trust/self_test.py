@@ -1,15 +1,13 @@
 """The self-test of a judge on a user's own cases: agreement by metric, and failures."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.core.case import Case
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Undefined
 from ragtriage.metrics import metrics_named
-from ragtriage.trust.pair_files import LabelledPair, pair_row
+from ragtriage.trust.pair_files import pair_row
 from ragtriage.trust.pair_scoring import (
     PairAgreement,
     ScoredPair,
@@ -17,9 +15,7 @@ from ragtriage.trust.pair_scoring import (
     agreement_by_length,
     agreement_by_overlap,
     pair_agreement,
-    version_key,
 )
-from ragtriage.trust.wording import is_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +30,6 @@ class MetricTest:
     """What word overlap alone would have got, in [0, 1]; None for a metric without a form in words."""
     failures: tuple[ScoredPair, ...]
     """The pairs whose better version doesn't score higher, in the order of the file; not those the judge failed on."""
-    copies: int = 0
-    """Of `agreement.pairs`, repeats in the very words of the sentence: no rule has others, and they're easy to find."""
-    copies_agreed: int = 0
-    """Of `copies`, those that agree."""
-    zeros: int = 0
-    """Of `agreement.ties`, sources by which the judge finds nothing of use in either version: 0 against 0."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
@@ -47,8 +37,7 @@ class MetricTest:
             {"better_score": _number(one.better), "worse_score": _number(one.worse), **pair_row(one.pair)}
             for one in self.failures
         ]
-        numbers = {name: getattr(self, name) for name in ("length", "overlap", "copies", "copies_agreed", "zeros")}
-        return {**as_builtins(self.agreement), **numbers, "failures": failures}
+        return {**as_builtins(self.agreement), "length": self.length, "overlap": self.overlap, "failures": failures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +67,6 @@ def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str
         some = [one for one in scored if one.pair.metric == one.metric == name]
         counted = [one for one in some if not one.failed]
         pairs = [one.pair for one in counted]
-        copies = [one for one in counted if one.pair.change and is_copy(one.pair.change.before, one.pair.change.after)]
-        of_sources = name in {"source_precision", "fact_precision"}
         tests.append(
             MetricTest(
                 name,
@@ -87,25 +74,9 @@ def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str
                 agreement_by_length(pairs),
                 agreement_by_overlap(pairs),
                 tuple(one for one in counted if not one.agrees),
-                len(copies),
-                sum(one.agrees for one in copies),
-                sum(one.better == one.worse == 0 for one in some) if of_sources else 0,
             )
         )
     return SelfTest(tuple(tests), skipped)
-
-
-def base_cases(pairs: Sequence[LabelledPair]) -> list[Case]:
-    """The better versions of pairs, each once, under the name of their group."""
-    found: dict[Any, Case] = {}
-    numbers: Counter[str] = Counter()
-    for pair in pairs:
-        key = version_key(pair.better)
-        if key not in found:
-            numbers[pair.group] += 1
-            number = numbers[pair.group]
-            found[key] = replace(pair.better, id=pair.group if number == 1 else f"{pair.group} ({number})")
-    return list(found.values())
 
 
 def _number(value: ScoreValue) -> float | None:

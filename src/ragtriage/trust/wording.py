@@ -58,7 +58,6 @@ def name_words(text: str) -> set[str]:
 _REWORDINGS: list[tuple[str, str]] = tomllib.loads(
     Path(__file__).with_name("rewordings.toml").read_text(encoding="utf-8")
 )["rewordings"]
-OPENING = "In other words: "
 _LEADING = re.compile(r"^((?:In|On|At|During|Since|After|Before|From|By) [^,;:]{3,60}), (.+)\.$", re.DOTALL)
 _TRAILING = re.compile(r"^(.{12,}?) ((?:in|since|during) (?:\d{4}|[A-Z][a-z]+ \d{4}|\d{1,2} [A-Z][a-z]+ \d{4}))\.$")
 _LOWERED = re.compile(
@@ -84,12 +83,7 @@ def reworded(sentence: str) -> str:
 
 def paraphrased(sentence: str) -> str:
     """The sentence repeated, reworded where a rule applies, with an opening that says so."""
-    return f"{OPENING}{reworded(sentence) or sentence}"
-
-
-def is_copy(sentence: str, again: str) -> bool:
-    """Whether a repeat has the very words of the sentence, since no rule has others."""
-    return bool(sentence) and again.removeprefix(OPENING) == sentence
+    return f"In other words: {reworded(sentence) or sentence}"
 
 
 def _exchanged(text: str) -> str:

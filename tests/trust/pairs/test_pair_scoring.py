@@ -1,19 +1,15 @@
 """Which version of a pair scores higher, how sure that is, and the self-test put together of it."""
 
 from dataclasses import replace
-from io import StringIO
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.report.terminal import print_document
-from ragtriage.report.trust_document import selftest_document
-from ragtriage.trust.pair_files import Change, LabelledPair
+from ragtriage.trust.pair_files import LabelledPair
 from ragtriage.trust.pair_scoring import (
     ScoredPair,
     agreement_by_length,
@@ -26,7 +22,7 @@ from ragtriage.trust.pair_scoring import (
     score_pairs,
     scoring_tasks,
 )
-from ragtriage.trust.self_test import SelfTest, self_test_of
+from ragtriage.trust.self_test import self_test_of
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")
@@ -133,38 +129,3 @@ def test_what_it_takes_is_counted_without_asking() -> None:
 
     assert (one.metrics, one.pairs, one.cases, judge.asked) == (("groundedness",), 1, 2, [])
     assert one.questions == 4
-
-
-CASE = Case("pier", "How long is it?", (Source("It is long."),), "It is long.")
-
-
-def of_metric(metric: str, better: float, worse: float, after: str = "", name: str = "pier") -> ScoredPair:
-    change = Change("something", "response", "It is long.", after)
-    return ScoredPair(LabelledPair(name, name, metric, CASE, CASE, change), metric, better, worse)
-
-
-def printed(found: SelfTest) -> str:
-    console = Console(file=StringIO(), width=200)
-    print_document(console, selftest_document(found, "embedded", "rows.jsonl", 0))
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_copies_are_counted_apart_from_repeats_in_other_words() -> None:
-    copied = of_metric("self_distinctness", 1.0, 0.5, "In other words: It is long.")
-    found = self_test_of([copied, of_metric("self_distinctness", 1.0, 1.0, "It isn't short.", "mill")], {})
-
-    (one,) = found.metrics
-    assert (one.copies, one.copies_agreed) == (1, 1)
-    assert found.as_json()["metrics"]["self_distinctness"]["copies"] == 1
-    said = "1 of 2 repeats in the same words, as the rules have no others; 1 of these agree, and 0 of 1 reworded"
-    assert said in printed(found)
-
-
-def test_a_judge_that_finds_no_source_of_use_is_told_from_one_that_ties_otherwise() -> None:
-    pairs = [of_metric("source_precision", 0.0, 0.0), of_metric("source_precision", 1.0, 1.0, name="mill")]
-    other = [of_metric("response_precision", 0.0, 0.0)]
-
-    found = self_test_of([*pairs, *other], {})
-
-    assert [one.zeros for one in found.metrics] == [1, 0]
-    assert "1 tie at 0 against 0: by this judge none of these sources answers the question" in printed(found)
