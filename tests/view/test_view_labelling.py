@@ -21,8 +21,8 @@ from ragtriage.core.verdicts import Verdicts
 from ragtriage.metrics.thelma import groundedness
 from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store
-from ragtriage.trust.label_files import PROMPTS, Label, LabelFile, read_labels
-from ragtriage.trust.label_session import drawn_of, items_of_run
+from ragtriage.trust.label_files import PROMPTS, Label, LabelFile, draw_items, read_labels
+from ragtriage.trust.label_session import items_of_run
 from ragtriage.view.server import StoreRuns
 
 OWN = {"sec-fetch-site": "same-origin", "origin": HOST}
@@ -103,13 +103,13 @@ def test_a_page_shows_the_item_and_nothing_that_the_judge_said_and_looking_write
 ) -> None:
     run = store.run(1)
     items = items_of_run(run, ["groundedness"])
-    for at, one in enumerate(drawn_of(items, ["groundedness"], 5, 0).sample):
+    for at, one in enumerate(draw_items(items, ["groundedness"], 5, 0).items):
         page = viewer.text(f"{ANA}&at={at}")
         main = page.partition("<main")[2].partition("</main>")[0]
         assert f"<h1>{QUESTION}</h1>" in main
-        assert one.item.text in main
-        assert all(source.text in main for source in run.record(one.item.case).case.known_sources)
-        assert ("Before it: 2 turns" in main) == bool(run.record(one.item.case).case.history)
+        assert one.text in main
+        assert all(source.text in main for source in run.record(one.case).case.known_sources)
+        assert ("Before it: 2 turns" in main) == bool(run.record(one.case).case.history)
         assert f"{at + 1} of 5" in page
         assert "by Ana" in main
         assert not [said for said in JUDGE if said in main]
@@ -213,16 +213,6 @@ def test_the_terminal_goes_on_with_the_browsers_labels_and_back(
     assert [one.label for one in viewer.labels] == [True, False, False, None, True]
 
 
-def test_a_larger_sample_raises_chances_with_the_first_answer_and_not_by_looking(viewer: Labeller) -> None:
-    viewer.answer(viewer.text(ANA), "yes")
-    larger = ANA.replace("n=5", "n=9")
-    before = viewer.file.read_bytes()
-    page = viewer.text(larger)
-    assert viewer.file.read_bytes() == before
-    viewer.answer(page, "no")
-    assert [one.chance for one in viewer.labels] == [9 / 72, 9 / 72]
-
-
 class Switched(StoreRuns):
     """Runs of one store, and then of another where the same run was continued otherwise."""
 
@@ -297,13 +287,12 @@ def test_what_of_an_address_or_a_file_can_not_be_used_is_named(viewer: Labeller)
 
 def test_the_result_has_two_people_corrected_means_and_a_curve(viewer: Labeller, store: Store) -> None:
     items = items_of_run(store.run(1), ["groundedness"])
-    sample, draw = drawn_of(items, ["groundedness"], 60, 0)
+    draw = draw_items(items, ["groundedness"], 60, 0)
     with LabelFile(viewer.file) as file:
-        for at, one in enumerate(sample):
-            item = one.item
+        for at, item in enumerate(draw.items):
             for by, said in (("Ana", item.verdict == "yes"), ("Ben", (item.verdict == "yes") != (at % 4 == 0))):
                 about = "1", item.case, item.metric, item.component, item.text, said, item.verdict, item.score
-                file.add(Label(*about, one.inclusion, by=by, draw=draw))
+                file.add(Label(*about, draw.inclusion, by=by, draw=draw.name))
         file.add(Label(*about, None, by="Cem"))  # not drawn at random
     page = viewer.text("/runs/1/label/result")
 

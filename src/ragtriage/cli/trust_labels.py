@@ -20,13 +20,7 @@ from ragtriage.report.judge_document import calibration_document
 from ragtriage.report.trust_document import labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated
-from ragtriage.trust.label_files import (
-    Label,
-    LabelFile,
-    SampledItem,
-    metrics_to_label,
-    read_labels,
-)
+from ragtriage.trust.label_files import Item, Label, LabelFile, draw_items, metrics_to_label, read_labels
 from ragtriage.trust.label_fits import write_settings
 from ragtriage.trust.label_session import (
     KEYS,
@@ -34,7 +28,6 @@ from ragtriage.trust.label_session import (
     AskKey,
     LabellingSession,
     compare_with_judge,
-    drawn_of,
     items_of_run,
     screen,
 )
@@ -69,21 +62,21 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         tell_deleted(stored)
         print_rejected(file.rejected, len(file.rejected) + len(file.labels))
         metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
-        sample, drawn = drawn_of(items_of_run(stored, metrics), metrics, n, seed)
-        session = LabellingSession(file, str(stored.number), sample, by, drawn)
+        draw = draw_items(items_of_run(stored, metrics), metrics, n, seed)
+        session, count = LabellingSession(file, str(stored.number), draw, by), len(draw.items)
         before = len(session.labels)
-        if len(sample) < n:
-            shown.write(f"run {stored.number} has {len(sample)} such items: all of them are asked\n")
+        if count < n:
+            shown.write(f"run {stored.number} has {count} such items: all of them are asked\n")
         if before and not session.done:
-            shown.write(f"going on in {out}: {before} of {len(sample)} were labelled before\n")
+            shown.write(f"going on in {out}: {before} of {count} were labelled before\n")
         finished = False
         try:
-            finished = session.run(_asking(stored.record, len(sample), shown))
+            finished = session.run(_asking(stored.record, count, shown))
         except KeyboardInterrupt:
             shown.write("\n")
         if not finished:
-            left = len(sample) - len(session.labels)
-            shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
+            left = count - len(session.labels)
+            shown.write(f"\n{left} of {count} are left; the same command goes on. Labels are in {out}\n")
             exit_if(incomplete=True)
     if as_json:
         found = compare_with_judge(session.labels)
@@ -99,12 +92,12 @@ def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKe
     terminal = shown.isatty()
     lines = max(LINES, shutil.get_terminal_size().lines) if terminal else LINES
 
-    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
-        case = record(sampled.item.case)
+    def ask(item: Item, at: int, before: Label | None) -> str:
+        case = record(item.case)
         place = f"{at + 1} of {count}"
         whole = False
         while True:
-            page = screen(sampled.item, case, place, whole=whole, lines=lines)
+            page = screen(item, case, place, whole=whole, lines=lines)
             shown.write((_CLEAR if terminal else "\n") + "\n".join(page) + "\n")
             said = {True: " (you said yes)", False: " (you said no)", None: " (you skipped it)"}
             shown.write(KEYS + ("" if before is None else said[before.label]) + "\n> ")

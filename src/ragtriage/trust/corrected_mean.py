@@ -11,7 +11,7 @@ probability (Hájek). Wilson intervals of p̂ᵥ and that of the choice of cases
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum, nan
 from typing import Any
 
@@ -273,6 +273,10 @@ def join_labels(
 ) -> RunLabels:
     """Find every label's component in a run."""
     names = frozenset(run)
+    largest: dict[str, float] = {}  # draws of one name are nested: the largest one drew all of their items
+    for label in labels:
+        if label.run in names and label.draw and label.chance is not None:
+            largest[label.draw] = max(label.chance, largest.get(label.draw, 0.0))
     unused: Counter[str] = Counter()
     wanted: dict[tuple[str, str, int], list[Label]] = {}
     computed = {metric.name for metric in metrics}
@@ -280,7 +284,8 @@ def join_labels(
         if reason := _unusable(label, names, computed):
             unused[reason] += 1
         else:
-            wanted.setdefault((label.metric, label.case, label.component), []).append(label)
+            drawn = replace(label, chance=largest.get(label.draw, label.chance))
+            wanted.setdefault((label.metric, label.case, label.component), []).append(drawn)
     labelled = {metric for metric, _, _ in wanted}
     columns = [_Column(metric) for metric in metrics if metric.name in labelled]
     for record in records:

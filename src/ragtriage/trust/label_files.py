@@ -49,7 +49,7 @@ class Label:
     by: str = ""
     """Who labelled it, where that was given."""
     draw: str = ""
-    """Which sample the inclusion probability is of (see `sample_name`); empty if unknown."""
+    """Which draw the inclusion probability is of (see `Draw.name`); empty if unknown."""
 
     def __post_init__(self) -> None:
         if self.component < 0:
@@ -149,12 +149,17 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class SampledItem:
-    """An item to be labelled."""
+class Draw:
+    """Items to be labelled: a simple random sample without replacement."""
 
-    item: Item
+    items: tuple[Item, ...]
     inclusion: float
-    """The inclusion probability."""
+    """The inclusion probability of each: how many are drawn, divided by how many there are."""
+    name: str
+    """What tells one draw from another, however many it takes: `groundedness; 99 items; seed 0`.
+
+    The number of items is in it, since a run that was continued is drawn from anew.
+    """
 
 
 def metrics_to_label(names: Sequence[str], run: Sequence[str]) -> tuple[str, ...]:
@@ -187,8 +192,8 @@ def verdict_of(part: Part) -> Answered:
     return "unknown" if part.good is None else "yes" if part.good else "no"
 
 
-def random_sample(items: Iterable[Item], n: int, seed: int) -> list[SampledItem]:
-    """A simple random sample without replacement: every item has the inclusion probability n / number of items.
+def draw_items(items: Iterable[Item], metrics: Sequence[str], n: int, seed: int) -> Draw:
+    """Draw n of all items of these metrics, of which there must be some; all where there are fewer.
 
     A larger n draws the same items and further ones. So agreement on the sample estimates agreement on all of the run
     as it is, without weights; strata by verdict would need them, and would let a person guess the verdict from how
@@ -196,16 +201,9 @@ def random_sample(items: Iterable[Item], n: int, seed: int) -> list[SampledItem]
     """
     shuffled = sorted(items, key=_place)
     random.Random(seed).shuffle(shuffled)  # noqa: S311  # a sample, not a secret
-    sample = shuffled[:n]
-    return [SampledItem(item, len(sample) / len(shuffled)) for item in sample]
-
-
-def sample_name(metrics: Sequence[str], items: int, seed: int) -> str:
-    """What tells one sample from another, whatever its n: `groundedness; 99 items; seed 0`.
-
-    The number of items is in it, since a run that was continued is sampled anew.
-    """
-    return f"{', '.join(sorted(metrics))}; {items} items; seed {seed}"
+    drawn = tuple(shuffled[:n])
+    name = f"{', '.join(sorted(metrics))}; {len(shuffled)} items; seed {seed}"
+    return Draw(drawn, len(drawn) / len(shuffled), name)
 
 
 _place = attrgetter("case", "metric", "component")

@@ -4,7 +4,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ragtriage.core.case import Record
@@ -15,16 +15,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.runs.run import Run
 from ragtriage.text.blocks import blocks
 from ragtriage.text.sentences import split_sentences
-from ragtriage.trust.label_files import (
-    PROMPTS,
-    Item,
-    Label,
-    LabelFile,
-    SampledItem,
-    items_of,
-    random_sample,
-    sample_name,
-)
+from ragtriage.trust.label_files import PROMPTS, Draw, Item, Label, LabelFile, items_of
 from ragtriage.trust.wording import words
 
 
@@ -155,20 +146,7 @@ def items_of_run(run: Run, metrics: Sequence[str]) -> list[Item]:
     return items
 
 
-class Draw(NamedTuple):
-    """A random sample of a run's items."""
-
-    sample: Sequence[SampledItem]
-    name: str
-    """See `sample_name`."""
-
-
-def drawn_of(items: Sequence[Item], metrics: Sequence[str], n: int, seed: int) -> Draw:
-    """The sample of n items that every door to labelling draws."""
-    return Draw(random_sample(items, n, seed), sample_name(metrics, len(items), seed))
-
-
-AskKey = Callable[[SampledItem, int, "Label | None"], str]
+AskKey = Callable[[Item, int, "Label | None"], str]
 """Shows an item, with its position and its label so far, and returns the key pressed: one of `y n s b q`."""
 _LABEL_OF: Mapping[str, bool | None] = {"y": True, "n": False, "s": None}
 
@@ -210,46 +188,24 @@ _ANOTHER = "name another file with -o (of `ragtriage view` with --labels)"
 
 
 class LabellingSession:
-    """The labels of a sample in a file, and what is left to ask.
+    """The labels of a draw in a file, and what is left to ask.
 
-    Samples of one draw are nested: a larger n adds items. The largest n ever asked for gives all of them their
-    inclusion probability, so a smaller one after it changes nothing. With `looking` only an answer may write: chances
-    that a larger sample raises are then written with it.
+    Draws of one name are nested: a larger n adds items. Each label keeps the inclusion probability with which it was
+    asked for; whoever joins labels with a run takes the largest of a draw for all of it.
     """
 
-    def __init__(
-        self,
-        file: LabelFile,
-        run: str,
-        sample: Sequence[SampledItem],
-        by: str = "",
-        draw: str = "",
-        *,
-        looking: bool = False,
-    ) -> None:
+    def __init__(self, file: LabelFile, run: str, draw: Draw, by: str = "") -> None:
         self._file = file
         self._run = run
-        self._by = by
         self._draw = draw
-        metrics = {one.item.metric for one in sample}
+        self._by = by
+        self.items = draw.items
+        metrics = {one.metric for one in draw.items}
         mine = [one for one in file.labels if (one.run, one.by) == (run, by) and one.metric in metrics]
         for label in mine:
             self._check_fits(label)
-        known = (*(one.chance for one in mine), *(one.inclusion for one in sample))
-        largest = max((chance for chance in known if chance is not None), default=1.0)
-        self.sample = tuple(replace(one, inclusion=largest) for one in sample)
         earlier = {_key(one): one for one in mine}
-        self._labels: dict[int, Label] = {}
-        self._raised: list[Label] = []
-        for at, sampled in enumerate(self.sample):
-            before = earlier.get(_key(sampled.item))
-            if before and before.chance != sampled.inclusion:
-                before = replace(before, chance=sampled.inclusion)
-                self._raised.append(before)  # of a larger sample: every item of it had the larger chance
-            if before:
-                self._labels[at] = before
-        if not looking:
-            self._keep_raised()
+        self._labels = {at: earlier[_key(one)] for at, one in enumerate(self.items) if _key(one) in earlier}
 
     def _check_fits(self, label: Label) -> None:
         if label.chance is None:
@@ -257,27 +213,28 @@ class LabellingSession:
                 f"{self._file.path}: holds labels that weren't drawn at random (chance: null): "
                 f"{_ANOTHER}, so that they stay apart"
             )
-        if label.draw and self._draw and label.draw != self._draw:
+        own = self._draw.name
+        if label.draw and label.draw != own:
             raise ConfigError(
-                f"{self._file.path}: holds labels of another draw ({label.draw}), and this one is of {self._draw}: "
+                f"{self._file.path}: holds labels of another draw ({label.draw}), and this one is of {own}: "
                 f"use the same --metric and --seed, or {_ANOTHER}"
             )
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels of the sample so far, in its order."""
+        """The labels of the draw so far, in its order."""
         return tuple(self._labels[at] for at in sorted(self._labels))
 
     @property
     def done(self) -> bool:
         """Whether every item was labelled or skipped."""
-        return len(self._labels) == len(self.sample)
+        return len(self._labels) == len(self.items)
 
     def run(self, ask: AskKey) -> bool:
         """Ask about what is left; False if the person quit."""
         at = self.next_from(0)
         while at is not None:
-            key = ask(self.sample[at], at, self._labels.get(at))
+            key = ask(self.items[at], at, self._labels.get(at))
             if key == "q":
                 return False
             if key == "b":
@@ -289,16 +246,11 @@ class LabellingSession:
 
     def answer(self, at: int, said: bool | None) -> None:  # noqa: FBT001  # a value of three
         """Keep what the person says of one item, None for a skip; when this returns, it is on the disk."""
-        self._keep_raised()
-        item, chance = self.sample[at].item, self.sample[at].inclusion
-        label = Label(self._run, *_key(item), said, item.verdict, item.score, chance, by=self._by, draw=self._draw)
+        item, draw = self.items[at], self._draw
+        about = (self._run, *_key(item))
+        label = Label(*about, said, item.verdict, item.score, draw.inclusion, by=self._by, draw=draw.name)
         self._file.add(label)
         self._labels[at] = label
-
-    def _keep_raised(self) -> None:
-        while self._raised:
-            self._file.add(self._raised[0])
-            self._raised.pop(0)
 
     def label_of(self, at: int) -> Label | None:
         """What was said of one item."""
@@ -306,7 +258,7 @@ class LabellingSession:
 
     def next_from(self, start: int) -> int | None:
         """The first item without a label from `start` on, then from the beginning."""
-        left = (at for at in range(len(self.sample)) if at not in self._labels)
+        left = (at for at in range(len(self.items)) if at not in self._labels)
         return min(left, key=lambda at: (at < start, at), default=None)
 
 

@@ -18,13 +18,20 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.runs.run import RUNNING, Run, RunInfo
-from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, metrics_to_label, read_labels
-from ragtriage.trust.label_session import (
+from ragtriage.trust.label_files import (
+    PROMPTS,
     Draw,
+    Item,
+    Label,
+    LabelFile,
+    draw_items,
+    metrics_to_label,
+    read_labels,
+)
+from ragtriage.trust.label_session import (
     EvidenceText,
     LabellingSession,
     Passage,
-    drawn_of,
     items_of_run,
     nearest_passages,
     texts_against,
@@ -135,20 +142,20 @@ class Labelling:
         asked = asked_of(request, run.info)
         draw = self._draw(key, run, asked)
         with LabelFile(self._file) as file:
-            session = _session(file, run, draw, asked, looking=True)
+            session = _session(file, run, draw, asked)
         base = f"/runs/{quote(key)}/label"
-        at = _place(request, "at", len(session.sample))
+        at = _place(request, "at", len(session.items))
         at = session.next_from(0) if at is None else at
         if at is None:
             return RedirectResponse(asked.address(f"{base}/result"), 303)
-        item = session.sample[at].item
+        item = session.items[at]
         shown = self._shown(run, item)
-        after = _place(request, "after", len(session.sample))
+        after = _place(request, "after", len(session.items))
         last = None if after is None else session.label_of(after)
         back = after if last else at - 1 if at else None
         return self._page(
             request, "label.html.j2", key=key, info=run.info, item=json.dumps([item.case, item.metric, item.component]),
-            shown=shown, at=at, of=len(session.sample), labelled=len(session.labels), asked=asked, last=last,
+            shown=shown, at=at, of=len(session.items), labelled=len(session.labels), asked=asked, last=last,
             before=session.label_of(at), after=after, back="" if back is None else asked.address(base, at=back),
             post=asked.address(base), on=asked.address(base), result=asked.address(f"{base}/result"),
             changed=CHANGED if "changed" in request.query_params else "", rejected=len(file.rejected),
@@ -188,10 +195,10 @@ class Labelling:
         base = f"/runs/{quote(key)}/label"
         with LabelFile(self._file) as file:
             session = _session(file, run, draw, asked)
-            at = next((at for at, one in enumerate(session.sample) if _key(one.item) == sent.item), None)
+            at = next((at for at, one in enumerate(session.items) if _key(one) == sent.item), None)
             if at is None:  # with its case, or drawn no more
                 return JSONResponse({"said": CHANGED, "to": asked.address(base, changed=1)}, 409)
-            if self._shown(run, session.sample[at].item).version != sent.version:
+            if self._shown(run, session.items[at]).version != sent.version:
                 return JSONResponse({"said": CHANGED, "to": asked.address(base, at=at, changed=1)}, 409)
             session.answer(at, LABELS[sent.answer])
             left = session.next_from(at + 1)
@@ -216,10 +223,10 @@ class Labelling:
         what = "draw", key, asked.metrics, asked.n, asked.seed
 
         def draw() -> Draw:
-            return drawn_of(items_of_run(run, asked.metrics), asked.metrics, asked.n, asked.seed)
+            return draw_items(items_of_run(run, asked.metrics), asked.metrics, asked.n, asked.seed)
 
         found: Draw = self._runs.result(
-            what, version_of(run), draw, patience, lambda drawn: ITEM_BYTES * len(drawn.sample)
+            what, version_of(run), draw, patience, lambda drawn: ITEM_BYTES * len(drawn.items)
         )
         return found
 
@@ -251,8 +258,8 @@ def names_of(info: RunInfo) -> tuple[str, ...]:
     return (info.identity,) if info.address else (str(info.number), info.identity)
 
 
-def _session(file: LabelFile, run: Run, draw: Draw, asked: LabelRequest, *, looking: bool = False) -> LabellingSession:
-    return LabellingSession(file, names_of(run.info)[0], draw.sample, asked.by, draw.name, looking=looking)
+def _session(file: LabelFile, run: Run, draw: Draw, asked: LabelRequest) -> LabellingSession:
+    return LabellingSession(file, names_of(run.info)[0], draw, asked.by)
 
 
 def asked_of(request: Request, info: RunInfo) -> LabelRequest:

@@ -72,6 +72,13 @@ def test_what_cannot_be_used_is_counted_with_its_reason(wrong: dict[str, object]
     assert found.metrics[0].labels == 1
 
 
+def test_the_largest_of_nested_draws_drew_all_of_their_items() -> None:
+    nested = label(draw="one"), label("b", chance=0.1, draw="one")
+    found = joined(*nested, label("c", chance=0.1, draw="another"), label("c", 1, chance=0.2)).metrics[0]
+
+    assert [float(chance) for chance in found.inclusion if chance == chance] == [0.5, 0.5, 0.1, 0.2]  # noqa: PLR0124
+
+
 def test_nothing_usable_leaves_no_metric() -> None:
     assert joined(label(chance=None)).metrics == ()
 

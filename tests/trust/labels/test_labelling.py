@@ -1,5 +1,6 @@
 """Labelling: what is drawn, what is shown, what is kept, and what both say at the end."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,14 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
 from ragtriage.trust.agreement import people_agreement
 from ragtriage.trust.label_files import (
+    Draw,
     Item,
     Label,
     LabelFile,
-    SampledItem,
+    draw_items,
     items_of,
     metrics_to_label,
-    random_sample,
     read_labels,
-    sample_name,
 )
 from ragtriage.trust.label_session import LabellingSession, compare_with_judge, screen
 
@@ -28,20 +28,24 @@ def item(name: str, verdict: Answered = "yes") -> Item:
     return Item(name, "groundedness", 0, "It is so.", verdict, 0.9)
 
 
-def test_every_item_is_drawn_as_often_as_its_chance_says() -> None:
-    drawn = [random_sample(ITEMS, 20, seed) for seed in range(400)]
+def drawn_of(n: int, seed: int, items: Sequence[Item] = ITEMS) -> Draw:
+    return draw_items(items, ["groundedness"], n, seed)
 
-    assert {one.inclusion for sample in drawn for one in sample} == {0.1}
-    often = [sum(one.item is ITEMS[0] for one in sample) for sample in drawn]
-    assert 20 < sum(often) < 60
-    assert len({one.item.case for one in drawn[0]}) == 20
+
+def test_every_item_is_drawn_as_often_as_its_chance_says() -> None:
+    drawn = [drawn_of(20, seed) for seed in range(400)]
+
+    assert {draw.inclusion for draw in drawn} == {0.1}
+    assert 20 < sum(ITEMS[0] in draw.items for draw in drawn) < 60
+    assert len({one.case for one in drawn[0].items}) == 20
 
 
 def test_a_draw_hangs_on_the_seed_and_not_on_the_order_and_grows_with_n() -> None:
-    assert random_sample(reversed(ITEMS), 20, 3) == random_sample(ITEMS, 20, 3)
-    assert random_sample(ITEMS, 20, 3) != random_sample(ITEMS, 20, 4)
-    assert [one.item for one in random_sample(ITEMS, 40, 3)][:20] == [one.item for one in random_sample(ITEMS, 20, 3)]
-    assert {one.inclusion for one in random_sample(ITEMS, 500, 3)} == {1.0}
+    assert drawn_of(20, 3, ITEMS[::-1]) == drawn_of(20, 3)
+    assert drawn_of(20, 3).items != drawn_of(20, 4).items
+    assert drawn_of(40, 3).items[:20] == drawn_of(20, 3).items
+    assert drawn_of(500, 3).inclusion == 1.0
+    assert {drawn_of(n, 3).name for n in (20, 40)} == {"groundedness; 200 items; seed 3"}
 
 
 def record(*parts: Part, sources: tuple[str, ...] = ("Ferries run daily.",)) -> Record:
@@ -116,14 +120,15 @@ def test_escape_sequences_of_a_text_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in "".join(screen(ITEMS[0], case, "1 of 1", whole=True))
 
 
-SAMPLE = [SampledItem(item(name, verdict), 0.5) for name, verdict in (("a", "yes"), ("b", "no"), ("c", "unknown"))]
+NAME = "groundedness; 6 items; seed 0"
+DRAW = Draw(tuple(item(name, verdict) for name, verdict in (("a", "yes"), ("b", "no"), ("c", "unknown"))), 0.5, NAME)
 
 
 def keys(text: str, seen: list[tuple[int, Label | None]]):
     given = iter(text)
 
-    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
-        assert sampled == SAMPLE[at]
+    def ask(asked: Item, at: int, before: Label | None) -> str:
+        assert asked == DRAW.items[at]
         seen.append((at, before))
         return next(given)
 
@@ -133,11 +138,11 @@ def keys(text: str, seen: list[tuple[int, Label | None]]):
 def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path) -> None:
     path, seen = tmp_path / "labels.jsonl", []
     with LabelFile(path) as file:
-        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        session = LabellingSession(file, "7", DRAW, "Ana")
         assert not session.run(keys("yq", seen))
         assert [one.label for one in read_labels(path)[0]] == [True]
     with LabelFile(path) as file:
-        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        session = LabellingSession(file, "7", DRAW, "Ana")
         assert session.run(keys("sn", seen))
         assert session.done
     assert [at for at, _ in seen] == [0, 1, 1, 2]
@@ -149,7 +154,7 @@ def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path)
 def test_going_back_changes_a_label(tmp_path: Path) -> None:
     seen: list[tuple[int, Label | None]] = []
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        session = LabellingSession(file, "7", SAMPLE)
+        session = LabellingSession(file, "7", DRAW)
         assert session.run(keys("bybnyy", seen))
 
     said = [(at, before.label if before else None) for at, before in seen]
@@ -159,52 +164,43 @@ def test_going_back_changes_a_label(tmp_path: Path) -> None:
 
 def test_another_person_and_another_run_begin_anew(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        assert LabellingSession(file, "7", SAMPLE, "Ana").run(keys("yyy", []))
-        assert LabellingSession(file, "7", SAMPLE, "Ben").labels == ()
-        assert LabellingSession(file, "8", SAMPLE, "Ana").labels == ()
+        assert LabellingSession(file, "7", DRAW, "Ana").run(keys("yyy", []))
+        assert LabellingSession(file, "7", DRAW, "Ben").labels == ()
+        assert LabellingSession(file, "8", DRAW, "Ana").labels == ()
 
 
-def test_a_larger_sample_raises_the_chance_of_what_is_labelled(tmp_path: Path) -> None:
+def test_a_larger_or_smaller_draw_goes_on_and_each_label_keeps_the_chance_it_was_asked_with(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     with LabelFile(path) as file:
-        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
-        LabellingSession(file, "7", [SampledItem(one.item, 1.0) for one in SAMPLE])
-    assert [(one.label, one.chance) for one in read_labels(path)[0]] == [(True, 1.0)] * 3
-
-
-def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) -> None:
-    path, small = tmp_path / "labels.jsonl", [SampledItem(one.item, 0.2) for one in SAMPLE]
-    name = sample_name(["groundedness"], 6, 0)
-    with LabelFile(path) as file:
-        assert not LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yq", []))
+        assert not LabellingSession(file, "7", DRAW).run(keys("yq", []))
         before = path.read_bytes()
-        smaller = LabellingSession(file, "7", small[:2], draw=name)
+        smaller = LabellingSession(file, "7", Draw(DRAW.items[:2], 0.2, NAME))
         assert path.read_bytes() == before
-        assert smaller.run(lambda *_: "n")  # what it adds belongs to the larger draw, too
-    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [("a", 0.5, name), ("b", 0.5, name)]
+        assert smaller.run(lambda *_: "n")
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [("a", 0.5, NAME), ("b", 0.2, NAME)]
 
 
-@pytest.mark.parametrize("other", [sample_name(["groundedness"], 6, 1), sample_name(["groundedness", "x"], 6, 0)])
+@pytest.mark.parametrize("other", ["groundedness; 6 items; seed 1", "groundedness, x; 6 items; seed 0"])
 def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) -> None:
-    path, name = tmp_path / "labels.jsonl", sample_name(["groundedness"], 6, 0)
-    further = [SampledItem(item("z"), 0.5)]  # not even an item that both have
+    path = tmp_path / "labels.jsonl"
+    further = Draw((item("z"),), 0.5, other)  # not even an item that both have
     with LabelFile(path) as file:
-        assert LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yyy", []))
+        assert LabellingSession(file, "7", DRAW).run(keys("yyy", []))
         with pytest.raises(
             ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"
         ):
-            LabellingSession(file, "7", further, draw=other)
-        assert LabellingSession(file, "7", further, "Ben", draw=other).labels == ()
-        precision = [SampledItem(Item("z", "response_precision", 0, "It is so.", "yes", 0.9), 0.5)]
-        assert LabellingSession(file, "7", precision, draw=sample_name(["response_precision"], 9, 3)).labels == ()
+            LabellingSession(file, "7", further)
+        assert LabellingSession(file, "7", further, "Ben").labels == ()
+        precision = (Item("z", "response_precision", 0, "It is so.", "yes", 0.9),)
+        assert LabellingSession(file, "7", Draw(precision, 0.5, "response_precision; 9 items; seed 3")).labels == ()
 
 
 def test_labels_that_were_not_drawn_stay_apart(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
         file.add(Label("7", "z", "groundedness", 0, "It is so.", True, "yes"))
         with pytest.raises(ConfigError, match=r"weren't drawn at random \(chance: null\): name another file"):
-            LabellingSession(file, "7", SAMPLE)
-        assert LabellingSession(file, "7", SAMPLE, "Ben").labels == ()
+            LabellingSession(file, "7", DRAW)
+        assert LabellingSession(file, "7", DRAW, "Ben").labels == ()
 
 
 def test_both_are_compared_where_both_said_something() -> None:
