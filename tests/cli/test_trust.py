@@ -256,12 +256,9 @@ def test_a_model_that_was_stopped_goes_on_and_pays_nothing_twice(command, openai
     assert one.code == 0
     (found,) = one.json["judges"]
     assert len(asked) == len(set(asked))
-    assert found["requests_saved"] > 0
-    assert found["requests"] < found["whole"]["requests"]
     assert found["cost"] is None, "its price isn't known"
     assert found["tokens_in"] > 0
     assert after == len(asked), "all was remembered, and the second judge had no budget left"
-    assert "answers from before saved about" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
 
 

@@ -21,7 +21,6 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.judge_config import is_local
 from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import OpenedFile
@@ -74,8 +73,9 @@ def exam(*, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlag
     if dry_run:
         costs = []
         for judging in examinees:
-            left, _, saved = _costs(judging)
-            costs.append((judging.judge.name(), left, saved))
+            planning = replace(judging, session=without_batches(judging.session))
+            with planning.planned() as (judge, memory):
+                costs.append((judge.name(), cost_of_exam(judge, memory)))
         print_found(
             lambda: {"judges": [_cost_json(*one) for one in costs]}, lambda: exam_plan_document(costs), as_json=as_json
         )
@@ -136,28 +136,20 @@ def _given_to_each(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _costs(judging: Judging) -> tuple[CostEstimate, CostEstimate, int]:
-    """What is left of the exam, what all of it takes, and about how many requests the answers in the store save."""
-    planning = replace(judging, session=without_batches(judging.session))
-    with planning.planned() as (judge, memory):
-        left = cost_of_exam(judge, memory)
-    whole = cost_of_exam(planning.judge)
-    return left, whole, max(0, whole.least.requests - left.least.requests)
-
-
-def _cost_json(judge: str, left: CostEstimate, saved: int) -> dict[str, Any]:
-    bounds = {"least": left.least.as_json(), "most": left.most.as_json()}
-    return {"judge": judge, "questions": left.questions, "requests_saved": saved, **bounds}
+def _cost_json(judge: str, cost: CostEstimate) -> dict[str, Any]:
+    return {
+        "judge": judge,
+        "questions": cost.questions,
+        "least": cost.least.as_json(),
+        "most": cost.most.as_json(),
+    }
 
 
 def _examined(judging: Judging, advance: Advance) -> Examinee:
     """One judge's exam. One that is stopped keeps its answers, and the others go on."""
     session, before = judging.session, judging.session.ledger.spent
     result: ExamResult | None = None
-    stopped, saved, whole = "", 0, Estimate()
-    if session.config.paid:
-        _, all_of_it, saved = _costs(judging)
-        whole = all_of_it.least
+    stopped = ""
     try:
         with judging.opened() as judge:
             result = examine(judge, window=session.config.window, advance=advance)
@@ -171,8 +163,6 @@ def _examined(judging: Judging, advance: Advance) -> Examinee:
         stopped,
         session.ledger.spent - before,
         all(one.price is not None for one in session.models.values()),
-        saved,
-        whole,
     )
 
 

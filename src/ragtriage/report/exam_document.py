@@ -32,6 +32,7 @@ NOTES = (
     "Below shares: 95 % intervals by Wilson; below AUC and accuracy: by drawing cases again (bootstrap).",
     "AUC: the chance that a supported claim scores higher than one that isn't; 0.5 is a coin.",
     "balanced accuracy: of verdicts as they come; unknown counts as wrong. word overlap: the AUC of shared words.",
+    "Tokens, price, seconds: of this call. Answers of a model that were kept from before cost nothing again.",
     "The cases are fictional, by a writer who hadn't seen the code. Nothing is trained or tuned on them.",
 )
 
@@ -79,11 +80,7 @@ def _row(one: Examinee) -> tuple[str, ...]:
 
 
 def _price(one: Examinee) -> str:
-    if one.cost is None:
-        return NOT_KNOWN
-    if not one.cost:
-        return UNMEASURED if one.saved else "free"
-    return dollars(one.cost)
+    return NOT_KNOWN if one.cost is None else dollars(one.cost)
 
 
 def _counted(share: IntervalEstimate) -> str:
@@ -109,11 +106,6 @@ def _gaps(one: Examinee) -> Iterator[str]:
     """What keeps the figures from being whole."""
     if one.stopped:
         yield f"stopped: {one_line(one.stopped, 300)}"
-    if one.saved:
-        tokens = f"{one.whole.tokens_in + one.whole.tokens_out:,} tokens"
-        price = "" if one.whole.price is None else f" and {money(one.whole.price)}"
-        requests = plural(one.whole.requests, "request")
-        yield f"answers from before saved about {one.saved:,} of {requests}; all of it takes about {tokens}{price}"
     if found := one.result:
         if found.failed or found.failed_claims:
             yield (
@@ -162,22 +154,22 @@ def _blamed(sat: Sequence[tuple[str, ExamResult]]) -> Iterator[DocumentBlock]:
             yield line(f"{one_line(judge, 60)}: {blamed}{more}")
 
 
-def exam_plan_document(costs: Sequence[tuple[str, CostEstimate, int]]) -> Iterator[DocumentBlock]:
-    """What the exam would take each judge: (its name, the cost, how many requests earlier answers save)."""
-    heads = ("questions", "requests", "tokens", "price", "requests\nsaved")
+def exam_plan_document(costs: Sequence[tuple[str, CostEstimate]]) -> Iterator[DocumentBlock]:
+    """What the exam would take each judge: (its name, the cost)."""
+    heads = ("questions", "requests", "tokens", "price")
     yield table((*_judge_column(), *number_columns(*heads, wrap=True)), [_plan_row(*one) for one in costs])
     yield note("At least and at most. Labelled claims that the evaluation asks about too are counted twice.")
-    if not any(cost.most.requests for _, cost, _ in costs):
+    if not any(cost.most.requests for _, cost in costs):
         yield line(FREE)
 
 
-def _plan_row(judge: str, cost: CostEstimate, saved: int) -> tuple[str, ...]:
+def _plan_row(judge: str, cost: CostEstimate) -> tuple[str, ...]:
     least, most = cost.least, cost.most
     tokens = (f"{one.tokens_in + one.tokens_out:,}" for one in (least, most))
     unpriced = least.price is None or most.price is None
     price = NOT_KNOWN if unpriced else _span(money(least.price), money(most.price))
     requests = _span(f"{least.requests:,}", f"{most.requests:,}")
-    return _named(judge), f"{cost.questions:,}", requests, _span(*tokens), price, f"{saved:,}"
+    return _named(judge), f"{cost.questions:,}", requests, _span(*tokens), price
 
 
 def _span(low: str, high: str) -> str:

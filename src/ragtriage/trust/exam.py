@@ -207,13 +207,9 @@ class Examinee:
     stopped: str
     """Why it was; empty if it wasn't."""
     spent: Amount
-    """By this command."""
+    """By this command: answers that were kept from before cost nothing again."""
     priced: bool
     """Whether the prices are known; also True of a judge that costs nothing."""
-    saved: int
-    """About how many requests weren't needed, as answers were there from before; `spent` and the seconds lack them."""
-    whole: Estimate
-    """About what all of it takes at least, where nothing is remembered."""
 
     @property
     def incomplete(self) -> bool:
@@ -234,8 +230,6 @@ class Examinee:
             **(self.result.as_json() if self.result else {}),
             **{name: getattr(self.spent, name) for name in ("requests", "tokens_in", "tokens_out")},
             "cost": self.cost,
-            "requests_saved": self.saved,
-            "whole": self.whole.as_json(),
         }
 
 
