@@ -17,7 +17,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.amount import Amount
 from ragtriage.core.case import WINDOW, Case, Record, Source
 from ragtriage.core.statistics import IntervalEstimate, wilson
-from ragtriage.core.validation import as_builtins, validated
+from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answer, Failure, Missing, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis.findings import diagnose
 from ragtriage.diagnosis.rules import BLAMING, RULES, needs_of, thresholds_with
@@ -65,25 +65,17 @@ class ExamCase:
         return [ask.supported(one.text, sources, self.case.query, self.case.response or "") for one in self.claims]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the file."""
-
-    id: str
-    query: str
-    sources: tuple[str, ...]
-    response: str
-    fault: str | None
-    claims: tuple[LabelledClaim, ...]
-    why: str
-
-
 @cache
 def exam_cases() -> tuple[ExamCase, ...]:
     """The cases, in the order of their file."""
-    rows = (validated(_Line, json.loads(row)) for row in CASES.read_text(encoding="utf-8").splitlines())
+    rows = map(json.loads, CASES.read_text(encoding="utf-8").splitlines())
     return tuple(
-        ExamCase(Case(row.id, row.query, tuple(map(Source, row.sources)), row.response), row.fault, row.claims, row.why)
+        ExamCase(
+            Case(row["id"], row["query"], tuple(map(Source, row["sources"])), row["response"]),
+            row["fault"],
+            tuple(LabelledClaim(**claim) for claim in row["claims"]),
+            row["why"],
+        )
         for row in rows
     )
 
