@@ -195,15 +195,6 @@ def balanced_accuracy_at(cutoffs: Numbers, label: Numbers, score: Numbers, weigh
     return np.asarray(((ones[-1] - ones[below]) / (ones[-1] or 1.0) + zeros[below] / (zeros[-1] or 1.0)) / 2)
 
 
-def best_cutoff(label: Numbers, score: Numbers) -> float:
-    """The cutoff between two scores with the highest balanced accuracy; the score itself if there is only one."""
-    values = np.unique(score)
-    if len(values) < 2:
-        return float(values[0]) if len(values) else 0.5
-    best = int(np.argmax(balanced_accuracy_at(values[1:], label, score, np.ones(len(score)))))
-    return float((values[best] + values[best + 1]) / 2)
-
-
 def auc(label: Numbers, score: Numbers) -> Measure:
     """The chance that a row labelled 1 scores higher than one labelled 0, ties counting half, in [0, 1].
 

@@ -16,12 +16,10 @@ from ragtriage.trust.pair_files import SHORT
 from ragtriage.trust.pair_scoring import MODELS, PUBLISHED, RAGAS_FOR, PairAgreement, ScoredPair, Table1Row
 from ragtriage.trust.self_test import MetricTest, SelfTest
 
-_COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
+_COUNTED = ("pair accuracy", "shown in red, right", "faults shown in red")
 """Measures that say what they are a share of."""
-_SHORT = {"balanced accuracy at the best cut": "  at the best cut", "of about the same length": "  same length"}
 _MEANINGS = {
     "AUC": "AUC: the chance that a row labelled 1 scores higher than one labelled 0; 0.5 is a coin",
-    "balanced accuracy at the best cut": "best cut: the one that suits these rows best, which flatters",
     "balanced accuracy": "balanced accuracy, accuracy, kappa: of verdicts as they come; unknown counts as wrong",
     "shown in red, right": "shown in red: where the judge is sure of a fault",
     "pair accuracy": "pair accuracy: over pairs where people take a side; a tied score counts half",
@@ -47,7 +45,7 @@ def _measures(one: Agreement) -> Iterator[tuple[str, ...]]:
     for name, measured in one.judge.items():
         counted = f" of {measured.n:,}" if name in _COUNTED else ""
         baselines = (_number(other.get(name)) for other in (one.overlap, one.length))
-        yield _SHORT.get(name, name), _interval(measured) + counted, *baselines
+        yield name, _interval(measured) + counted, *baselines
 
 
 def _sentences(one: Agreement) -> list[str]:
@@ -58,12 +56,12 @@ def _sentences(one: Agreement) -> list[str]:
         "yes": f"The judge beats word overlap: {by}.",
         "not shown": f"These rows don't show that the judge beats word overlap: {by}.",
         "no": f"The judge doesn't beat word overlap ({by}): here it has measured nothing that counting words doesn't.",
-        "unknown": "There is no word overlap to compare the judge with: one kind of label only, or no such form.",
+        "unknown": "The judge can't be compared with word overlap: there is one kind of label only.",
     }
     lines = [said[one.beats_overlap]]
     length, main = one.length.get(one.main), one.judge.get(one.main)
     if length and main and length.value is not None and main.value is not None and length.value >= main.value:
-        lines.append("Length alone does as well: look at rows of about the same length.")
+        lines.append("Length alone does as well.")
     if one.without_score:
         have = "has" if one.without_score == 1 else "have"
         lines.append(

@@ -97,11 +97,8 @@ class ComparedRow:
     group: str
     label: float
     prediction: Prediction
-    overlap: float | None
-    """None where word overlap has no form."""
+    overlap: float
     length: float
-    alike: bool = False
-    """Of a pair: whether the two answers are of about the same length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class Agreement:
     mean_label: float
     judge: Mapping[str, IntervalEstimate]
     overlap: Mapping[str, IntervalEstimate]
-    """Word overlap by the same measures; empty where it has no form."""
+    """Word overlap by the same measures."""
     length: Mapping[str, IntervalEstimate]
     main: str
     """The measure by which the judge is compared with word overlap."""
@@ -149,15 +146,14 @@ def agreement_of(
     label = np.array([row.label for row in rows])
     scale = scale or ("yes or no" if np.isin(label, (0, 1)).all() else "graded")
     resamples = statistics.ClusterBootstrap([row.group for row in rows], seed)
-    alike = np.array([row.alike for row in rows], dtype=np.float64)
-    scores = {"judge": _filled(rows, label, scale), "length": np.array([row.length for row in rows])}
-    if all(row.overlap is not None for row in rows):
-        scores["overlap"] = np.array([row.overlap for row in rows], dtype=np.float64)
-    measures = {column: _measures(scale, label, score, alike) for column, score in scores.items()}
-    ahead = IntervalEstimate(None)
-    if "overlap" in measures:
-        judge, overlap = (measures[column][MAIN_MEASURE[scale]][0] for column in ("judge", "overlap"))
-        ahead = resamples.estimate(statistics.difference(judge, overlap))
+    scores = {
+        "judge": _filled(rows, label, scale),
+        "overlap": np.array([row.overlap for row in rows]),
+        "length": np.array([row.length for row in rows]),
+    }
+    measures = {column: _measures(scale, label, score) for column, score in scores.items()}
+    judge, overlap = (measures[column][MAIN_MEASURE[scale]][0] for column in ("judge", "overlap"))
+    ahead = resamples.estimate(statistics.difference(judge, overlap))
     if scale == "yes or no":
         measures["judge"] |= _of_verdicts(rows, label, red)
     found = {
@@ -173,7 +169,7 @@ def agreement_of(
         resamples.groups,
         float(label.mean()),
         found["judge"],
-        found.get("overlap", {}),
+        found["overlap"],
         found["length"],
         MAIN_MEASURE[scale],
         ahead,
@@ -206,7 +202,7 @@ def _filled(rows: Sequence[ComparedRow], label: Numbers, scale: Scale) -> Number
     return np.array([other if score is None else score for score, other in zip(scores, wrong, strict=True)])
 
 
-def _measures(scale: Scale, label: Numbers, score: Numbers, alike: Numbers) -> dict[str, tuple[Measure, int]]:
+def _measures(scale: Scale, label: Numbers, score: Numbers) -> dict[str, tuple[Measure, int]]:
     """Measures of scores and over how many rows each is taken, the main one first."""
     n = len(label)
     if scale == "graded":
@@ -217,14 +213,9 @@ def _measures(scale: Scale, label: Numbers, score: Numbers, alike: Numbers) -> d
         hit = np.where(tied, 0.5, (np.sign(score) == np.sign(label)).astype(np.float64))
         return {
             "pair accuracy": (statistics.share(hit, decided), int(decided.sum())),
-            "of about the same length": (statistics.share(hit, decided * alike), int((decided * alike).sum())),
             "Spearman": (statistics.spearman(score, label), n),
         }
-    hit = ((score >= statistics.best_cutoff(label, score)) == (label == 1)).astype(np.float64)
-    return {
-        "AUC": (statistics.auc(label, score), n),
-        "balanced accuracy at the best cut": (statistics.balanced_accuracy(label, hit), n),
-    }
+    return {"AUC": (statistics.auc(label, score), n)}
 
 
 def _of_verdicts(rows: Sequence[ComparedRow], label: Numbers, red: str) -> dict[str, tuple[Measure, int]]:

@@ -45,8 +45,6 @@ FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {
     "similar": (("a", "response"),),
 }
 """What rows of a task must hold: one of each tuple. A file is of the first task whose fields its first row holds."""
-ALIKE = 0.2
-"""Two answers are about the same length if the shorter lacks at most this share of the longer one's characters."""
 NO_PREDICTION = Prediction(None, reason="the predictions hold no line with its id")
 
 
@@ -157,10 +155,7 @@ def compared_rows(labelled: LabelledRows, predictions: Mapping[str, Prediction])
     found = []
     for row in labelled.rows:
         prediction = predictions.get(row.id, NO_PREDICTION)
-        overlap, length = row_scores(labelled.task, row.values)
-        sizes = sorted(len(row.values[one]) for one in "ab") if labelled.task == "preference" else None
-        alike = sizes is not None and sizes[1] - sizes[0] <= ALIKE * sizes[1]
-        found.append(ComparedRow(row.group, row.label, prediction, overlap, length, alike))
+        found.append(ComparedRow(row.group, row.label, prediction, *row_scores(labelled.task, row.values)))
     return found
 
 
