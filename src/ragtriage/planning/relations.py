@@ -371,12 +371,8 @@ class TargetRow:
     needs: tuple[Requirement, ...] = ()
     after: tuple[Decompose, ...] = ()
     """Decompositions that must give at least one component first; else nothing is asked."""
-    many: bool = False
-    """Whether a component may be held against as many as there are sources."""
     reads_single_sources: bool = False
     """Whether each source is read by itself; a segment may cite a single one."""
-    only_cited: bool = False
-    """Whether only components that cite a source are asked about."""
 
 
 def _text_of(field: Field) -> Callable[[CaseMatching], Sequence[Against]]:
@@ -404,7 +400,6 @@ TARGETS: Mapping[Target, TargetRow] = {
     "each source": TargetRow(
         lambda m: [(source.text,) if source.text.strip() else () for source in m.case.known_sources],
         needs=(RECORDED_SOURCES,),
-        many=True,
         reads_single_sources=True,
     ),
     "response": TargetRow(_text_of("response"), needs=(RESPONSE,)),  # an empty one is: it supports nothing
@@ -412,13 +407,9 @@ TARGETS: Mapping[Target, TargetRow] = {
     "conversation": TargetRow(lambda m: [("\n".join(turns_of(m.case)),)], needs=(CONVERSATION,)),
     "other components": TargetRow(_other_components),
     "criterion": TargetRow(lambda m: [(m.step.criterion,)]),
-    "cited sources": TargetRow(
-        own=cited_sources, needs=(RECORDED_SOURCES,), reads_single_sources=True, only_cited=True
-    ),
-    "each citation": TargetRow(
-        own=each_citation, needs=(RECORDED_SOURCES,), many=True, reads_single_sources=True, only_cited=True
-    ),
-    "other citations": TargetRow(own=other_citations, needs=(RECORDED_SOURCES,), many=True, only_cited=True),
+    "cited sources": TargetRow(own=cited_sources, needs=(RECORDED_SOURCES,), reads_single_sources=True),
+    "each citation": TargetRow(own=each_citation, needs=(RECORDED_SOURCES,), reads_single_sources=True),
+    "other citations": TargetRow(own=other_citations, needs=(RECORDED_SOURCES,)),
     "true segments": TargetRow(_true_segments),
 }
 
