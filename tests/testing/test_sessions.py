@@ -199,8 +199,6 @@ def test_the_run_of_a_whole_file_whatever_is_deselected(session: Session, pytest
         run = ragtriage_run("answers.jsonl")
         assert run.mean("groundedness") == 0.75
         assert run.share("unsupported_claims") == 1 / 3
-        expected = run.expected("unsupported_claims")
-        assert (expected.low, expected.value, expected.high) == (1, 1, 1)
         assert run.number == 1
     """
     ended = session(lines, "-m", "ragtriage")
@@ -226,20 +224,16 @@ def test_names_that_nobody_knows(session: Session) -> None:
     def test_rule(ragtriage_run):
         ragtriage_run("answers.jsonl").share("unsuported_claims")
 
-    def test_doubt(ragtriage_run):
-        ragtriage_run("answers.jsonl").expected("contradiction")
-
     def test_limit():
         assert_score({"query": "a", "sources": [], "response": "b"}, groundedness=80)
     """
     ended = session(lines)
 
-    ended.assert_outcomes(failed=4)
+    ended.assert_outcomes(failed=3)
     ended.stdout.fnmatch_lines_random(
         [
             "E *no metric is called 'context_recal'*context_recall*",
             "E *did you mean unsupported_claims*",
-            "E *contradiction is a doubt*",
             "E *between 0 and 1*",
         ]
     )
@@ -405,7 +399,6 @@ def test_a_run_is_compared_with_a_baseline_file(session: Session, pytester: pyte
     def test_run(ragtriage_run):
         compared = ragtriage_run("answers.jsonl").compare("base.json")
         assert compared.gate("groundedness", margin=0.03) != "worse"
-        assert compared.comparison.pairs.paired == 20
 
     def test_unknown(ragtriage_run):
         ragtriage_run("answers.jsonl").compare("nothing.json")

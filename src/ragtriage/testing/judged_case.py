@@ -126,10 +126,6 @@ class JudgedCase:
             return AssertionError(f"{metric.name} is undefined on all cases of {self.cases.name}: {_why(outcome)}")
         return Undecided(f"{metric.name} is undefined: {_why(outcome)}")
 
-    def threshold(self, metric: Metric) -> float | None:
-        """The value at which a metric is just good enough, None if it has none."""
-        return self._suite.metrics.thresholds.get(metric.name)
-
     def known(self, names: Collection[str]) -> tuple[Record, tuple[Finding, ...]]:
         """The record with these metrics, and its findings."""
         __tracebackhide__ = True
@@ -253,13 +249,8 @@ def assert_grounded(case: Any, threshold: float | None = None, *, sure_only: boo
         NotJudged: the judge failed.
     """
     __tracebackhide__ = True
-    if threshold is None:
-        judged = judge(case)
-        metric, _ = judged.outcome(GROUNDED)
-        threshold = judged.threshold(metric)
-        assert_score(judged, sure_only=sure_only, **({} if threshold is None else {GROUNDED: threshold}))
-        return
-    assert_score(case, sure_only=sure_only, **{GROUNDED: threshold})
+    limit = current().metrics.thresholds[GROUNDED] if threshold is None else threshold
+    assert_score(case, sure_only=sure_only, **{GROUNDED: limit})
 
 
 def assert_score(case: Any, *, sure_only: bool = False, **limits: float) -> None:

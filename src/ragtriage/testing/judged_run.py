@@ -15,13 +15,11 @@ from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, is_run
-from ragtriage.runs.compare.comparison import Comparison, GateOutcome
+from ragtriage.runs.compare.comparison import GateOutcome
 from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
-from ragtriage.store import Store
 from ragtriage.testing.case_list import beside, declared
 from ragtriage.testing.options import NotJudged, Undecided
 from ragtriage.testing.results import low_scores
@@ -41,12 +39,6 @@ class RunComparison:
 
     def __repr__(self) -> str:
         return f"<RunComparison of {self._base.name} → {self._new.name}>"
-
-    @property
-    def comparison(self) -> Comparison:
-        """The whole comparison, with findings. Raises as `gate`."""
-        __tracebackhide__ = True
-        return self._compared(CompareOptions(), findings=True)
 
     def gate(self, metric: str, *, margin: float = 0.0) -> GateOutcome:
         """What `--fail-if-worse METRIC=MARGIN` says: `worse`, `can't tell`, `no worse` or `better`.
@@ -68,29 +60,13 @@ class RunComparison:
         known = metric_named(metric)
         limit = WorseLimit(f"{metric}={margin:g}", known.name if known else metric, margin)
         options = CompareOptions(gates=CompareGates({}, {}, (limit,)))
-        (result,) = self._compared(options, findings=False).gates
-        return result.outcome
-
-    def _compared(self, options: CompareOptions, *, findings: bool) -> Comparison:
-        __tracebackhide__ = True
         try:
-            found = compare_chosen(self._base, self._new, self._reading, options, findings=findings)
+            found = compare_chosen(self._base, self._new, self._reading, options, findings=False)
         except (InputError, StoreError) as error:
             raise NotJudged(str(error)) from None
         if found.incomplete:
             raise NotJudged("; ".join(found.incomplete))
-        return found
-
-
-def compared(new: Run, base: str | int | Path, store: Store, config: EvaluationConfig, home: Path) -> RunComparison:
-    """A run against a stored one (a number, `last`) or a baseline file, beside the test's own or in the rootdir."""
-    __tracebackhide__ = True
-    text = str(base)
-    try:
-        chosen = choose_side(store, text if is_run(text) else str(beside(Path(text), home)))
-    except (InputError, StoreError) as error:
-        raise NotJudged(str(error)) from None
-    return RunComparison(chosen, Chosen((new,)), config)
+        return found.gates[0].outcome
 
 
 class JudgedRun:
@@ -167,22 +143,6 @@ class JudgedRun:
         __tracebackhide__ = True
         return self._counted[1][self._rule(rule).name, sure] / len(self._batch.cases.cases)
 
-    def expected(self, rule: str) -> ExpectedCount:
-        """The expected number of cases that have a finding, with its 95 % interval.
-
-        It is the sum of the probabilities of all cases, also where that is too low for the finding to be shown; the
-        number of these where no verdict has a chance.
-
-        Raises:
-            ConfigError: there is no such rule, or it is one of doubts, which are about the judge.
-        """
-        __tracebackhide__ = True
-        if self._rule(rule).kind == "doubt":
-            raise ConfigError(f"{rule} is a doubt, which is about the judge and isn't expected of a case: use share")
-        stored, config = self.stored, self.config
-        likely = [config.assess(record).probabilities.get(rule, 0.0) for record in stored.records()]
-        return ExpectedCount.of(math.fsum(likely), math.fsum(p * (1.0 - p) for p in likely), len(likely))
-
     def _rule(self, name: str) -> Rule:
         rules = {one.name: one for one in self.config.rules}
         if name not in rules:
@@ -195,10 +155,15 @@ class JudgedRun:
         """Compare it, as the new side, with a baseline file or a stored run; see `RunComparison`.
 
         Args:
-            base: the file, beside the test's own or in the rootdir; or a run's number.
+            base: the file, beside the test's own or in the rootdir; or a run's number, or `last`.
         """
         __tracebackhide__ = True
-        return compared(self.stored, base, self._suite.store, self.config, self._home)
+        text = str(base)
+        try:
+            chosen = choose_side(self._suite.store, text if is_run(text) else str(beside(Path(text), self._home)))
+        except (InputError, StoreError) as error:
+            raise NotJudged(str(error)) from None
+        return RunComparison(chosen, Chosen((self.stored,)), self.config)
 
     @cached_property
     def _counted(self) -> tuple[Summary, Counter[tuple[str, bool]]]:

@@ -125,11 +125,6 @@ class Batch:
         self._defined: tuple[Run, Counter[str], int] | None = None
         self._failed: tuple[frozenset[str], frozenset[str], str] | None = None
 
-    @property
-    def selected(self) -> Collection[str]:
-        """The ids of the cases that were selected."""
-        return self._selected.keys()
-
     def select(self, case_id: str) -> None:
         """Have a case judged with the others."""
         self._selected[case_id] = None
