@@ -42,48 +42,6 @@ def claims() -> list[dict[str, Any]]:
     ]
 
 
-def scored(scores: Iterable[float | None], verdicts: str = "") -> list[dict[str, Any]]:
-    words = {"y": "yes", "n": "no", "u": "unknown"}
-    lines: list[dict[str, Any]] = [{"id": f"c{i}", "score": score} for i, score in enumerate(scores)]
-    for line, letter in zip(lines, verdicts, strict=False):
-        line["verdict"] = words[letter]
-    return lines
-
-
-def test_a_row_without_a_score_counts_as_wrong_and_is_told(command) -> None:
-    put(scored([0.9, 0.8, None, 0.3, 0.2])[:5], "said.jsonl")
-
-    said = command("trust", "agreement", put(claims()), "--predictions", "said.jsonl")
-    found = command("trust", "agreement", "rows.jsonl", "--json", "--predictions", "said.jsonl").json
-
-    numbers = found["agreement"]["all rows"]
-    assert (numbers["without_score"], numbers["failed"]) == (2, 0)
-    assert numbers["judge"]["AUC"]["value"] == pytest.approx(4 / 9)
-    assert "2 rows have no score and count as wrong." in said.out
-    assert "no line with its id" in said.out
-
-
-def test_graded_labels_and_preferences_are_told_from_the_rows(command) -> None:
-    graded = [{**row, "label": 0.2 * i} for i, row in enumerate(claims())]
-    put(scored([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "said.jsonl")
-    found = command("trust", "agreement", put(graded), "--json", "--predictions", "said.jsonl").json
-    assert found["agreement"]["all rows"]["scale"] == "graded"
-    assert found["agreement"]["all rows"]["judge"]["Spearman"]["value"] == pytest.approx(1)
-
-    pairs = [
-        {"id": f"c{i}", "query": "What does it cost?", "sources": [SOURCE], "a": a, "b": b, "human": human}
-        for i, (a, b, human) in enumerate(
-            [("12 euros.", "A horse..", 1), ("A horse..", "12 euros.", -0.5), ("12 euros.", "12 euros!", 0)]
-        )
-    ]
-    put(scored([0.5, 0.5, 0.0]), "said.jsonl")
-    found = command("trust", "agreement", put(pairs), "--json", "--predictions", "said.jsonl").json
-    overall = found["agreement"]["aspect: overall"]
-    assert (overall["scale"], overall["judge"]["pair accuracy"]["value"]) == ("preference", 0.5)
-    assert overall["judge"]["pair accuracy"]["n"] == 2
-    assert overall["overlap"]["pair accuracy"]["value"] == 1
-
-
 def test_cases_with_a_column_of_labels_hold_a_metric_against_them(command) -> None:
     cases = [
         {"id": f"c{i}", "query": "What holds?", "sources": [SOURCE], "response": claim, "label_groundedness": label}
@@ -124,7 +82,7 @@ AGREEMENT = {
     },
 }  # fmt: skip
 SELF_TEST = {
-    "judge": "openai:m",
+    "judge": "embedded",
     "metrics": {
         "groundedness": {
             "agreement": 0.9, "low": 0.8, "high": 1.0, "pairs": 20, "length": 0.5, "overlap": 0.6,
@@ -139,8 +97,9 @@ OTHER = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
 
 def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(i) for i in range(3)])
-    (tmp_path / "agreement.json").write_text(json.dumps(AGREEMENT), encoding="utf-8")
-    (tmp_path / "test.json").write_text(json.dumps(SELF_TEST), encoding="utf-8")
+    own = {"fingerprints": command("trust", "card", "--json").json["fingerprints"]}
+    (tmp_path / "agreement.json").write_text(json.dumps(AGREEMENT | own), encoding="utf-8")
+    (tmp_path / "test.json").write_text(json.dumps(SELF_TEST | own), encoding="utf-8")
     command("evaluate", "rows.jsonl", "--metrics", "groundedness", "--repeat", "2")
 
     said = command("trust", "card", "-o", "card.md", "--agreement", "agreement.json", "--self-test", "test.json")
@@ -150,7 +109,6 @@ def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
     assert said.code == 0
     assert "| mine | 120 | auc | 0.81 (0.75–0.87) | 0.66 (0.60–0.70) | 0.5 |" in text
     assert "| groundedness | 20 | 0.9 (0.80–1.00) | 0.5 | 0.6 |" in text
-    assert "By its file, of openai:m. It holds no fingerprint" in text
     assert "6 cases in 2 runs" in text
     assert card["repeatability"]["trials"] == 2
     assert text.count("Unknown: ") == 2
@@ -175,7 +133,6 @@ def test_figures_of_another_judge_are_refused(command, tmp_path: Path) -> None:
         assert (other.code, other.out) == (2, "")
         assert "these figures are another judge's (" in other.err
     assert own.code == 0
-    assert own.out.count("Of this very judge, by its fingerprints.") == 2
 
 
 def test_runs_of_another_judge_are_left_out(command, tmp_path: Path) -> None:

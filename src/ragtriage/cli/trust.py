@@ -10,7 +10,7 @@ from typing import Any
 from ragtriage import __version__
 from ragtriage.cli.console import Advance, exit_if, print_found, print_json, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
-from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many, writing
+from ragtriage.cli.input_files import print_rejected, rereadable, too_many, writing
 from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags, Judging, spending, without_batches
 from ragtriage.config import judge_config
 from ragtriage.core.errors import ConfigError, JudgeError
@@ -24,7 +24,7 @@ from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import OpenedFile
-from ragtriage.readers.json_objects import first_line, write_lines
+from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.document import markdown
 from ragtriage.report.exam_document import exam_document, exam_plan_document
@@ -47,11 +47,9 @@ from ragtriage.trust.labelled_rows import (
     compared_rows,
     label_columns,
     predict_rows,
-    predictions_of,
     progress_steps,
     read_labelled_cases,
     read_labelled_rows,
-    read_predictions,
     task_named,
 )
 from ragtriage.trust.pair_scoring import CostEstimate
@@ -172,17 +170,14 @@ Found = tuple[list[Agreement], Sequence[Rejected], int]
 
 
 @command("trust agreement")
-def agreement(  # noqa: PLR0913  # a command's flags are its arguments
+def agreement(
     file: str,
     *,
     task: str | None = None,
     label: list[str] | None = None,
-    predictions: Path | None = None,
-    out: Path | None = None,
     by: str | None = None,
     group: str = "group",
     threshold: list[str] | None = None,
-    seed: int = 0,
     as_json: bool = False,
     judge_flags: JudgeFlags,
 ) -> None:
@@ -190,44 +185,30 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    check_output(out, file, "-o")
     kind = task_named(task)
     given = parse_pairs(label, "--label")
-    if predictions is not None and (judge_flags.judge or out):
-        raise ConfigError("--predictions asks no judge: leave out --judge and -o")
-    name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
-    settings = judge_flags.settings(threshold)
+    name = " + ".join(judge_flags.judge or ["the embedded judge"])
+    judging = judge_flags.begin(judge_flags.settings(threshold))
     with rereadable(file) as given_rows:
         labels_metrics = not given_rows.path.endswith(_LINES) or any(
-            name.startswith(PREFIX) for name in first_line(given_rows) or ()
+            column.startswith(PREFIX) for column in first_line(given_rows) or ()
         )
         if given or (kind is None and labels_metrics):
-            if predictions is not None or out is not None:
-                raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
             if by is not None:
                 raise ConfigError("--by goes with rows of a task, not with cases that label a metric")
-            found, rejected, usable = _of_cases(given_rows, given, group, seed, judge_flags.begin(settings))
+            found, rejected, usable = _of_cases(given_rows, given, group, judging)
         else:
             labelled = read_labelled_rows(given_rows, kind)
             require_tag(by, dict.fromkeys(column for row in labelled.rows for column in row.values), "column")
-            if predictions is not None:
-                known = read_predictions(predictions)
-            else:
-                with (
-                    judge_flags.begin(settings).opened() as judge,
-                    progress(progress_steps(labelled), 0, word="asking") as step,
-                ):
-                    lines = predict_rows(labelled, judge, step)
-                if out is not None:
-                    write_lines(lines, out)
-                known = predictions_of(lines)
-            found = list(agreements(labelled, compared_rows(labelled, known), by=by, seed=seed))
+            with judging.opened() as judge, progress(progress_steps(labelled), 0, word="asking") as step:
+                lines = predict_rows(labelled, judge, step)
+            found = list(agreements(labelled, compared_rows(labelled, lines), by=by))
             rejected, usable = labelled.rejected, len(labelled.rows)
     print_rejected(rejected, len(rejected) + usable)
     print_found(
         lambda: {
             "judge": name,
-            "fingerprints": None if predictions else fingerprints_of(judge_flags.begin(settings).judge),
+            "fingerprints": fingerprints_of(judging.judge),
             "agreement": {one.name: one.as_json() for one in found},
             "rejected": len(rejected),
         },
@@ -237,7 +218,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     exit_if(incomplete=any(one.failed for one in found) or too_many(rejected, usable))
 
 
-def _of_cases(path: OpenedFile, given: dict[str, str], group: str, seed: int, judging: Judging) -> Found:
+def _of_cases(path: OpenedFile, given: dict[str, str], group: str, judging: Judging) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)
     if not columns:
@@ -257,7 +238,7 @@ def _of_cases(path: OpenedFile, given: dict[str, str], group: str, seed: int, ju
         labels = cases.labels[metric.name]
         if labels:
             rows = compared_cases(collected, labels, metric, judging.settings.thresholds.get(metric.name), group)
-            found.append(agreement_of(metric.name, rows, seed=seed))
+            found.append(agreement_of(metric.name, rows))
     if not found:
         raise ConfigError(f"{path}: no row holds a label under {', '.join(columns)}")
     return found, cases.rejected, len(cases.cases)

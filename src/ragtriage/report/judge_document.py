@@ -84,15 +84,7 @@ def _agreement(card: Mapping[str, Any]) -> DocumentTable:
         main = str(one.get("main", ""))
         cells = (_measured((one.get(who) or {}).get(main)) for who in ("judge", "overlap", "length"))
         rows.append((one_line(name, 60), _number(one.get("rows")), main, *cells))
-    return _section(title, ("labels", "rows", "measure", "judge", "word overlap", "length"), rows, [_whose(found)])
-
-
-def _whose(found: Mapping[str, Any]) -> str:
-    """Which judge a file says that it is of, where it holds no fingerprint to go by."""
-    if found.get("fingerprints"):
-        return "Of this very judge, by its fingerprints."
-    name = one_line(str(found.get("judge") or "an unknown judge"), 120)
-    return f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers."
+    return _section(title, ("labels", "rows", "measure", "judge", "word overlap", "length"), rows)
 
 
 def _exam(card: Mapping[str, Any]) -> DocumentTable:
@@ -135,7 +127,7 @@ def _self_test(card: Mapping[str, Any]) -> DocumentTable:
         for name, one in (found.get("metrics") or {}).items()
     ]
     heads = ("metric", "pairs", "agreement", "length alone", "word overlap alone")
-    return _section(title, heads, rows, [_whose(found)])
+    return _section(title, heads, rows)
 
 
 def _calibration(card: Mapping[str, Any]) -> DocumentTable:

@@ -134,9 +134,7 @@ class Agreement:
         return {key: value for key, value in as_builtins(self).items() if key != "name"}
 
 
-def agreement_of(
-    name: str, rows: Sequence[ComparedRow], scale: Scale | None = None, *, red: str = "no", seed: int = 0
-) -> Agreement:
+def agreement_of(name: str, rows: Sequence[ComparedRow], scale: Scale | None = None, *, red: str = "no") -> Agreement:
     """Measure agreement on rows.
 
     A row without a score counts as wrong: as the lowest score where the label is 1, as the highest where it is 0, as
@@ -145,7 +143,7 @@ def agreement_of(
     """
     label = np.array([row.label for row in rows])
     scale = scale or ("yes or no" if np.isin(label, (0, 1)).all() else "graded")
-    resamples = statistics.ClusterBootstrap([row.group for row in rows], seed)
+    resamples = statistics.ClusterBootstrap([row.group for row in rows])
     scores = {
         "judge": _filled(rows, label, scale),
         "overlap": np.array([row.overlap for row in rows]),

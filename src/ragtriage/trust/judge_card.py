@@ -39,7 +39,8 @@ def card_of(
     """
     own = fingerprints_of(judge)
     for command, figures in (("agreement", agreement), ("test", self_test)):
-        _check_same_judge(figures or {}, own, judge.name(), command)
+        if figures is not None:
+            _check_same_judge(figures, own, judge.name(), command)
     reasons = {kind: judge.unsupported_reason(kind, _LANGUAGE) for kind in KINDS}
     return {
         "format": FORMAT,
@@ -96,9 +97,10 @@ def _differing(own: Mapping[str, str], others: Mapping[str, str]) -> str | None:
 
 
 def _check_same_judge(figures: Mapping[str, Any], own: Mapping[str, str], name: str, command: str) -> None:
-    """Refuse figures of another judge; those without fingerprints are kept, and the card says so."""
+    """Refuse figures of another judge."""
     theirs = figures.get("fingerprints")
-    if isinstance(theirs, Mapping) and (kind := _differing(own, theirs)):
+    theirs = theirs if isinstance(theirs, Mapping) else {}
+    if kind := _differing(own, theirs):
         raise ConfigError(
             f"these figures are another judge's ({figures.get('judge')}): for {kind!r} it has the fingerprint "
             f"{theirs.get(kind)}, and {name} has {own[kind]}: give what `ragtriage trust {command} --json` printed "

@@ -4,23 +4,21 @@ Labels are of rows, each with its task, or a column of cases: is a high score of
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.metric import Metric
-from ragtriage.core.verdicts import Answered, Undefined
+from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import InputPath, input_file
-from ragtriage.readers.json_objects import lines_by_id, row_as, values_in
+from ragtriage.readers.json_objects import values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
 from ragtriage.trust.agreement import (
@@ -45,7 +43,6 @@ FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {
     "similar": (("a", "response"),),
 }
 """What rows of a task must hold: one of each tuple. A file is of the first task whose fields its first row holds."""
-NO_PREDICTION = Prediction(None, reason="the predictions hold no line with its id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +65,6 @@ class LabelledRows:
     task: LabelledTask
     rows: tuple[LabelledRow, ...]
     rejected: tuple[Rejected, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _PredictionLine:
-    score: float | None = None
-    verdict: Answered | None = None
-    sure: Any = True
-    error: Any = None
 
 
 def task_named(name: str | None) -> LabelledTask | None:
@@ -102,24 +91,6 @@ def read_labelled_rows(path: InputPath, task: LabelledTask | None = None) -> Lab
 
     rows, rejected = values_in(path, row)
     return LabelledRows(found[0], tuple(rows), tuple(rejected))
-
-
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by the row's id, as `ragtriage trust agreement -o` writes them: `{id, score}`, `verdict`, `sure`."""
-    found = {}
-    for place, key, values in lines_by_id(path):
-        try:
-            found[key] = _prediction(values)
-        except RowProblem as problem:
-            raise InputError(f"{place}: {problem.reason}") from None
-    if not found:
-        raise InputError(f"{path}: holds no prediction")
-    return found
-
-
-def predictions_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Prediction]:
-    """Predictions by the row's id."""
-    return {str(line["id"]): _prediction(line) for line in lines}
 
 
 def progress_steps(labelled: LabelledRows) -> int:
@@ -150,17 +121,16 @@ def predict_rows(
     return found
 
 
-def compared_rows(labelled: LabelledRows, predictions: Mapping[str, Prediction]) -> list[ComparedRow]:
-    """Every row's label beside what the judge, words and length say."""
-    found = []
-    for row in labelled.rows:
-        prediction = predictions.get(row.id, NO_PREDICTION)
-        found.append(ComparedRow(row.group, row.label, prediction, *row_scores(labelled.task, row.values)))
-    return found
+def compared_rows(labelled: LabelledRows, predicted: Sequence[Mapping[str, Any]]) -> list[ComparedRow]:
+    """Every row's label beside what the judge (see `predict_rows`), words and length say."""
+    return [
+        ComparedRow(row.group, row.label, _prediction(line), *row_scores(labelled.task, row.values))
+        for row, line in zip(labelled.rows, predicted, strict=True)
+    ]
 
 
 def agreements(
-    labelled: LabelledRows, compared: Sequence[ComparedRow], *, by: str | None = None, seed: int = 0
+    labelled: LabelledRows, compared: Sequence[ComparedRow], *, by: str | None = None
 ) -> Iterator[Agreement]:
     """How far the judge agrees on all rows, on each aspect of preferences, and for each value of a column."""
     preference = labelled.task == "preference"
@@ -170,7 +140,7 @@ def agreements(
     red = "yes" if labelled.task == "similar" else "no"
     for name, some in parts.items():
         rows = [compared[i] for i in some]
-        yield agreement_of(name, rows, "preference" if preference else None, red=red, seed=seed)
+        yield agreement_of(name, rows, "preference" if preference else None, red=red)
 
 
 def _parts(rows: Sequence[LabelledRow], column: str, default: str) -> dict[str, list[int]]:
@@ -213,11 +183,9 @@ def _label(value: Any) -> float:
     raise RowProblem("label", f"is {described(value)}: write 0 or 1 (true or false), or a grade between them")
 
 
-def _prediction(values: Mapping[str, Any]) -> Prediction:
-    line = row_as(_PredictionLine, values)
-    score = None if line.score is None or not math.isfinite(line.score) else line.score
-    error = str(line.error or "")
-    return Prediction(score, line.verdict, line.sure is not False, error, failed=bool(error) and score is None)
+def _prediction(line: Mapping[str, Any]) -> Prediction:
+    error = line.get("error", "")
+    return Prediction(line["score"], line.get("verdict"), line.get("sure", True), error, failed=bool(error))
 
 
 PREFIX = "label_"
