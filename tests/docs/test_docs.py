@@ -25,7 +25,7 @@ from ragtriage.config import Settings, read_settings
 from ragtriage.core.case import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
-from ragtriage.diagnosis.rules import DEFAULTS, KINDS, RULES
+from ragtriage.diagnosis.rules import KINDS, RULES
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW
@@ -161,7 +161,9 @@ def test_every_metric_has_a_heading_with_its_title(metric: ragtriage.Metric) -> 
 def test_thresholds_in_the_docs_are_the_defaults() -> None:
     table = rows(text("metrics.md").split("<!-- thresholds -->")[1].split("\n\n")[0])[2:]
 
-    assert table == [[f"`{name}`", f"{t.value:g}", t.why] for name, t in DEFAULTS.items()]
+    file = Path(ragtriage.__file__).parent / "diagnosis" / "thresholds.toml"
+    defaults = tomllib.loads(file.read_text("utf-8"))
+    assert table == [[f"`{name}`", f"{one['value']:g}", one["why"]] for name, one in defaults.items()]
 
 
 def test_the_table_of_the_exam_is_its_files() -> None:

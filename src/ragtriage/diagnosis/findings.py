@@ -58,7 +58,7 @@ def scores_beside_response(record: Record, metrics: Sequence[Metric]) -> dict[st
     Only what is computed from whether the sources answer differs from the record's scores, and only where it is known
     whether the response declines.
     """
-    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    scores = _scores(record)
     moved = steps_beside_response(record.steps)
     if moved is not record.steps:
         for metric in metrics:

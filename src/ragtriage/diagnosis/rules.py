@@ -28,21 +28,17 @@ BAD: Mapping[Better, Level] = MappingProxyType({"higher": "low", "lower": "high"
 """Which direction is good → the level that is bad."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The value at which a score is just good enough; see `level_of`."""
-
-    value: float
-    why: str
+def _read_table(name: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
 
 
-def _read_thresholds() -> Mapping[str, Threshold]:
-    rows = tomllib.loads(files(__package__).joinpath("thresholds.toml").read_text("utf-8"))
-    return MappingProxyType({name: Threshold(**row) for name, row in rows.items()})
+DEFAULTS: Mapping[str, float] = MappingProxyType(
+    {name: row["value"] for name, row in _read_table("thresholds.toml").items()}
+)
+"""Metric name → the value at which a score is just good enough (see `level_of`); the reasons stand in the file.
 
-
-DEFAULTS: Mapping[str, Threshold] = _read_thresholds()
-"""Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
+A metric that isn't here has none and can't be low or high.
+"""
 
 
 def level_of(value: float, threshold: float, better: Better = "higher") -> Level:
@@ -82,7 +78,7 @@ def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:
         if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
             raise ConfigError(f"the threshold of {name!r} is {value!r}: give a number between -1 and 1")
         chosen[name] = float(value)
-    return {name: threshold.value for name, threshold in DEFAULTS.items()} | chosen
+    return {**DEFAULTS, **chosen}
 
 
 FindingKind = Literal["failure", "quality", "doubt", "waste", "right"]
@@ -163,7 +159,7 @@ class Rule:
 
 
 def _read_rules() -> tuple[Rule, ...]:
-    rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))["rule"]
+    rows: list[dict[str, Any]] = _read_table("rules.toml")["rule"]
     tuples = ({key: tuple(value) for key, value in row.items() if isinstance(value, list)} for row in rows)
     return tuple(Rule(**{**row, **found}) for row, found in zip(rows, tuples, strict=True))
 
