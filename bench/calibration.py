@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragtriage.trust.corrected_mean import DOUBTFUL_NO, DOUBTFUL_YES, NO, UNKNOWN, YES, JudgedComponents, corrected_mean
+from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, corrected_mean
 
-STRATA = 5
+VERDICTS = 3
 TRUTHS = (0.02, 0.05, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98)
 
 
@@ -34,8 +34,6 @@ class Setting:
     unknown: float = 0.0
     even: bool = True
     """Whether every component is as likely to be labelled."""
-    graded: float = 0.0
-    """How many of the right verdicts have a chance that puts them in doubt; of the wrong ones thrice as many."""
     fewest: int = 1
     """Components of a case, at least."""
     most: int = 8
@@ -50,9 +48,6 @@ SETTINGS = (
     Setting("20 cases of 4 to 8, 100 labels", 20, 100, 0.2, 0.85, 0.8, fewest=4),
     Setting("clustered, good judge, 200 labels", 300, 200, 0.3, 0.95, 0.9),
     Setting("judge that always says yes, 50 labels", 200, 50, 0.1, 1.0, 0.0),
-    Setting("chances, clustered, 50 labels", 200, 50, 0.3, 0.9, 0.7, graded=0.2),
-    Setting("chances, clustered, 200 labels", 300, 200, 0.3, 0.9, 0.7, graded=0.2),
-    Setting("chances, 60 labels, nos drawn thrice as often", 200, 60, 0.3, 0.9, 0.7, even=False, graded=0.2),
 )
 
 
@@ -69,9 +64,6 @@ def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Judged
         is_so, random.random(len(case)) < setting.sensitivity, random.random(len(case)) > setting.specificity
     )
     said = np.where(yes, YES, NO)
-    if setting.graded:
-        doubtful = random.random(len(case)) < np.where(yes == is_so, setting.graded, min(1.0, 3 * setting.graded))
-        said = np.where(doubtful, np.where(yes, DOUBTFUL_YES, DOUBTFUL_NO), said)
     said[random.random(len(case)) < setting.unknown] = UNKNOWN
     if setting.even:
         labels = min(setting.labels, len(case))
@@ -79,7 +71,7 @@ def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Judged
         labelled = np.zeros(len(case), bool)
         labelled[random.choice(len(case), labels, replace=False)] = True
     else:
-        wanted = np.where((said == YES) | (said == DOUBTFUL_YES), 1.0, 3.0)
+        wanted = np.where(said == YES, 1.0, 3.0)
         chance = np.minimum(1.0, wanted * setting.labels / wanted.sum())
         labelled = random.random(len(case)) < chance
     return JudgedComponents(case, (1.0 / sizes)[case], said, np.where(labelled, is_so, np.nan), chance)
@@ -90,9 +82,9 @@ def plus_minus(sample: JudgedComponents) -> tuple[float, float]:
     told = np.flatnonzero(~np.isnan(sample.truth))
     weight = sample.weight / sample.weight.sum()
     said, truth, heavy = sample.verdict[told], sample.truth[told], weight[told] / sample.inclusion[told]
-    mass = np.bincount(said, heavy, STRATA)
-    right = np.bincount(said, heavy * truth, STRATA) / np.where(mass > 0, mass, 1.0)
-    share = np.bincount(sample.verdict, weight, STRATA)
+    mass = np.bincount(said, heavy, VERDICTS)
+    right = np.bincount(said, heavy * truth, VERDICTS) / np.where(mass > 0, mass, 1.0)
+    share = np.bincount(sample.verdict, weight, VERDICTS)
     mean = share @ right
     cases = int(sample.case.max()) + 1
     influence = np.bincount(sample.case, weight * (right[sample.verdict] - mean), cases)

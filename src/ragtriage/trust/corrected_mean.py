@@ -1,8 +1,8 @@
 """Prediction-powered inference: a run's mean, corrected for the judge's errors by some labels, with its interval.
 
 The judge's verdicts are known of every component, the truth of a few that were drawn with known inclusion
-probabilities. Per verdict (yes, no, unknown; where there are chances, yes and no in doubt apart) the labels tell how
-often the truth is yes; the run tells how often the verdict occurs. Of verdicts with two values this is the power-tuned
+probabilities. Per verdict (yes, no, unknown) the labels tell how often the truth is yes; the run tells how often the
+verdict occurs. Of verdicts with two values this is the power-tuned
 estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", equation 2 with
 the optimal λ): Σ Qᵥ p̂ᵥ over the verdicts, with Qᵥ their share of the weight and p̂ᵥ the labels' mean by 1 / inclusion
 probability (Hájek). Wilson intervals of p̂ᵥ and that of the choice of cases are combined by MOVER (Zou and Donner 2008).
@@ -21,19 +21,14 @@ from ragtriage.core.case import Record
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import student_quantile, wilson_interval
-from ragtriage.core.verdicts import NOT_SUPPORTED, Part, Score, Verdict, chance_of
+from ragtriage.core.verdicts import Part, Score, Verdict, chance_of
 from ragtriage.trust.label_files import Label, verdict_of
 
 AnyArray = np.ndarray[Any, np.dtype[Any]]
 
 NO, YES, UNKNOWN = 0, 1, 2
 """How a verdict is written in arrays, as the metric's numerator counts it."""
-DOUBTFUL_NO, DOUBTFUL_YES = 3, 4
-"""The same of a verdict with a chance that may well be wrong: strata of their own, since they are so more often."""
-_LADDER = (NO, DOUBTFUL_NO, DOUBTFUL_YES, YES)
-"""From the least to the most likely."""
-_SIDES = {YES: (YES, DOUBTFUL_YES), NO: (NO, DOUBTFUL_NO)}
-_STRATA = 5
+_VERDICTS = 3
 MIN_LABELS = 20
 """Labelled components below which no corrected mean is given: its interval would span most of the range."""
 MIN_LABELS_OF_A_VERDICT = 5
@@ -52,7 +47,7 @@ class JudgedComponents:
     weight: AnyArray
     """Its weight in the run's mean: its case's, divided by how many components that case shows."""
     verdict: AnyArray
-    """NO, YES, UNKNOWN, DOUBTFUL_NO or DOUBTFUL_YES."""
+    """NO, YES or UNKNOWN."""
     truth: AnyArray
     """What people said, in [0, 1]; NaN without a label."""
     inclusion: AnyArray
@@ -76,8 +71,6 @@ class CorrectedMean:
     high: float
     labels: int
     """Labelled components that it rests on."""
-    power: float
-    """λ of PPI++, in [-1, 1]: how much the verdicts tell; 0 where the labels alone speak."""
 
 
 def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | None:
@@ -95,10 +88,10 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
     verdicts = _merged(components.verdict, labelled)
     expansion = weight[labelled] / components.inclusion[labelled]
     group, truth = verdicts[labelled], components.truth[labelled]
-    share = np.bincount(verdicts, weight, _STRATA)
-    mass = np.bincount(group, expansion, _STRATA)
+    share = np.bincount(verdicts, weight, _VERDICTS)
+    mass = np.bincount(group, expansion, _VERDICTS)
     # a verdict that no label has occurs in the run at all only where every verdict is of that kind: see _merged
-    right = np.bincount(group, expansion * truth, _STRATA) / np.where(mass > 0, mass, 1.0)
+    right = np.bincount(group, expansion * truth, _VERDICTS) / np.where(mass > 0, mass, 1.0)
     mean = min(1.0, max(0.0, float(share @ right)))
 
     residuals = share[group] * expansion / mass[group] * (truth - right[group])
@@ -110,43 +103,19 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
         below += (share[verdict] * (right[verdict] - low)) ** 2
         above += (share[verdict] * (high - right[verdict])) ** 2
     low, high = max(0.0, mean - math.sqrt(below)), min(1.0, mean + math.sqrt(above))
-    yes, no = (_right_of(share, right, mass, side) for side in (YES, NO))
-    power = 0.0 if yes is None or no is None else yes - no
-    return CorrectedMean(raw, mean, low, high, len(labelled), power)
-
-
-def _right_of(share: AnyArray, right: AnyArray, mass: AnyArray, side: int) -> float | None:
-    """How often the truth is yes behind verdicts of yes, or of no, surely and in doubt; None where none is labelled."""
-    known = [one for one in _SIDES[side] if mass[one] > 0]
-    total = sum(float(share[one]) for one in known)
-    return sum(float(share[one] * right[one]) for one in known) / total if total else None
+    return CorrectedMean(raw, mean, low, high, len(labelled))
 
 
 def _merged(verdicts: AnyArray, labelled: AnyArray) -> AnyArray:
     """The verdicts, those with too few labels merged with another; what the labels say decides nothing here.
 
-    A verdict in doubt is merged with a surer one of its kind, unknown with no, and what then is too rare with the next
-    likelier one, or else the next less likely one.
+    Unknown is merged with no, and of no and yes the one that then is too rare with the other.
     """
     verdicts = verdicts.copy()
-
-    def is_rare(verdict: int) -> bool:
-        few = np.count_nonzero(verdicts[labelled] == verdict) < MIN_LABELS_OF_A_VERDICT
-        return bool(few and np.any(verdicts == verdict))
-
-    for verdict, other in ((DOUBTFUL_YES, YES), (DOUBTFUL_NO, NO), (UNKNOWN, NO)):
-        if is_rare(verdict):
+    for verdict, other in ((UNKNOWN, NO), (NO, YES), (YES, NO)):
+        if np.count_nonzero(verdicts[labelled] == verdict) < MIN_LABELS_OF_A_VERDICT:
             verdicts[verdicts == verdict] = other
-    for verdict in (NO, YES):
-        if is_rare(verdict):
-            further = [one for one in _LADDER if one != verdict and np.any(verdicts == one)]
-            near = further[0] if verdict == NO and further else further[-1] if further else _other(verdict)
-            verdicts[verdicts == verdict] = near
     return verdicts
-
-
-def _other(verdict: int) -> int:
-    return YES if verdict == NO else NO
 
 
 def _between_cases(
@@ -193,7 +162,7 @@ OTHER_RUN = "about another run"
 NO_METRIC = "of a metric that the run doesn't have"
 CHANGED = "of a component that the run doesn't have like this: its text or verdict is another"
 _CODES = {"yes": YES, "no": NO, "unknown": UNKNOWN}
-_OPPOSITE = np.array([YES, NO, UNKNOWN, DOUBTFUL_YES, DOUBTFUL_NO])
+_OPPOSITE = np.array([YES, NO, UNKNOWN])
 """By the code of a verdict that of the opposite one."""
 _ROUNDING = 1e-9
 
@@ -239,17 +208,10 @@ class LabelledMetric:
         """The corrected mean; None with too few labels, or if the score isn't a share of its components."""
         if not self.share_of:
             return None
-        verdict, truth = self.strata, self.truth
+        verdict, truth = self.verdict, self.truth
         if self.share_of == "no":
             verdict, truth = _OPPOSITE[verdict], 1.0 - truth
         return corrected_mean(JudgedComponents(self.case, self.weight, verdict, truth, self.inclusion), self.raw)
-
-    @property
-    def strata(self) -> AnyArray:
-        """The verdicts, those apart whose chance says that they may well be wrong; shape (n,)."""
-        doubtful = np.minimum(self.chance, 1.0 - self.chance) > NOT_SUPPORTED  # False where there is none
-        in_doubt = np.select([self.verdict == YES, self.verdict == NO], [DOUBTFUL_YES, DOUBTFUL_NO], UNKNOWN)
-        return np.where(doubtful, in_doubt, self.verdict)
 
     def true_values(self) -> AnyArray:
         """Shape (cases,): the score by people's labels; NaN where not all of a case's components are labelled."""

@@ -161,7 +161,7 @@ def learnt_rate(kind: Kind, found: LabelledMetric, fingerprint: str, why: str = 
         why = f"too few labels: {found.labels}, and it takes {MIN_LABELS}"
         return LearntRate(kind, found.metric.name, None, None, present, why)
     weight = found.weight * np.bincount(found.case)[found.case]
-    components = JudgedComponents(found.case, weight, found.strata, found.truth, found.inclusion)
+    components = JudgedComponents(found.case, weight, found.verdict, found.truth, found.inclusion)
     estimate = corrected_mean(components, found.raw)
     if estimate is None:
         return LearntRate(kind, found.metric.name, None, None, present, "no label can be used")
