@@ -264,18 +264,6 @@ class Preference:
             raise ValueError(f"human is {self.human:g}: write a number from -1 to 1, above 0 where a is better")
 
 
-@dataclass(frozen=True, slots=True)
-class PairScore:
-    """What a judge makes of a pair."""
-
-    difference: float | None
-    """The score of a minus that of b, in [-1, 1]; above 0: a is better. None: the pair is unfinished."""
-    reason: str = ""
-    """Why it is unfinished."""
-    failed: bool = False
-    """Whether the judge's failure is the cause."""
-
-
 def preference_of(values: Mapping[str, Any]) -> Preference:
     """One pair from the columns of a row."""
     row = row_as(Preference, values)
@@ -284,8 +272,10 @@ def preference_of(values: Mapping[str, Any]) -> Preference:
 
 def pair_scores(
     pairs: Sequence[Preference], judge: Judge, advance: Callable[[], None] = lambda: None
-) -> list[PairScore]:
-    """Score pairs; an answer that several pairs share is evaluated once.
+) -> list[float | Undefined]:
+    """The score of a minus that of b of every pair, in [-1, 1], or why there is none; above 0 a is better.
+
+    An answer that several pairs share is evaluated once.
 
     With a reference the score is `answer_f1` (overall), `answer_precision` (correctness) or `answer_recall`
     (completeness), without one, or with one that makes no claim, the mean of groundedness, response precision and
@@ -333,12 +323,12 @@ def _key(pair: Preference, response: str) -> Any:
     return pair.query, pair.sources, pair.reference, response
 
 
-def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> PairScore:
+def _difference(
+    a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect
+) -> float | Undefined:
     if isinstance(a, Undefined):
-        return PairScore(None, a.reason, a.failed)
-    if isinstance(b, Undefined):
-        return PairScore(None, b.reason, b.failed)
-    return PairScore(a[aspect] - b[aspect])
+        return a
+    return b if isinstance(b, Undefined) else a[aspect] - b[aspect]
 
 
 def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.case import Record
-from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import student_quantile, wilson_interval
 from ragtriage.core.verdicts import Part, Score, Verdict, chance_of
@@ -51,12 +50,7 @@ class JudgedComponents:
     truth: AnyArray
     """What people said, in [0, 1]; NaN without a label."""
     inclusion: AnyArray
-    """The inclusion probability of a labelled one; any number for the others."""
-
-    def __post_init__(self) -> None:
-        known = self.inclusion[~np.isnan(self.truth)]
-        if not np.all((known > 0) & (known <= 1)):
-            raise InputError("a label has no inclusion probability in (0, 1]: only labels drawn at random can correct")
+    """The inclusion probability of a labelled one, in (0, 1]; any number for the others."""
 
 
 @dataclass(frozen=True, slots=True)

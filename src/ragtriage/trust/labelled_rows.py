@@ -108,7 +108,9 @@ def predict_rows(
     if task is None:
         scores = pair_scores([preference_of(row.values) for row in labelled.rows], judge, advance)
         return [
-            {"id": row.id, "score": one.difference} | ({"error": one.reason} if one.reason else {})
+            {"id": row.id, "score": None, "error": one.reason}
+            if isinstance(one, Undefined)
+            else {"id": row.id, "score": one}
             for row, one in zip(labelled.rows, scores, strict=True)
         ]
     found: list[dict[str, Any]] = []

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.readers.problems import RowProblem
-from ragtriage.trust.agreement import PairScore, at_even_odds, pair_scores, preference_of
+from ragtriage.trust.agreement import at_even_odds, pair_scores, preference_of
 
 GOOD, BAD, EMPTY = "Ferries run daily.", "Ferries run hourly now.", "No idea."
 TRUE = "The ferry sails every day."
@@ -31,16 +31,16 @@ def pair(**fields: Any) -> dict[str, Any]:
     return said | fields
 
 
-def difference(judge: FakeJudge, **fields: Any) -> PairScore:
+def difference(judge: FakeJudge, **fields: Any) -> float | Undefined:
     return pair_scores([preference_of(pair(**fields))], judge)[0]
 
 
 def test_without_a_reference_it_is_the_mean_of_three_metrics_at_their_expected_values() -> None:
     asked = FakeJudge(said)
 
-    assert difference(asked).difference == pytest.approx(0.55)
-    assert difference(asked, a=BAD, b=GOOD).difference == pytest.approx(-0.55)
-    assert difference(asked, a=GOOD, b=GOOD).difference == 0
+    assert difference(asked) == pytest.approx(0.55)
+    assert difference(asked, a=BAD, b=GOOD) == pytest.approx(-0.55)
+    assert difference(asked, a=GOOD, b=GOOD) == 0
     assert {q.kind for q in asked.asked} >= {"supported", "essential", "answered"}
 
 
@@ -51,7 +51,7 @@ def test_with_a_reference_it_is_the_metric_of_the_aspect(aspect: str) -> None:
             return Verdict("yes", 0.9, 0.9)
         return said(question)
 
-    found = difference(FakeJudge(one_way), reference=TRUE, aspect=aspect).difference
+    found = difference(FakeJudge(one_way), reference=TRUE, aspect=aspect)
 
     f1 = [2 * p * 0.9 / (p + 0.9) for p in (0.75, 0.2)]
     assert found == pytest.approx({"overall": f1[0] - f1[1], "correctness": 0.55, "completeness": 0.0}[aspect])
@@ -62,7 +62,7 @@ def test_the_embedded_judges_support_is_read_at_even_odds_against_a_reference() 
     assert (at_even_odds(0, 9), at_even_odds(1, 9), at_even_odds(0.3, 1)) == (0, 1, 0.3)
     embedded = FakeJudge(said, name="embedded")
 
-    found = difference(embedded, reference=TRUE, aspect="correctness").difference
+    found = difference(embedded, reference=TRUE, aspect="correctness")
     assert found == pytest.approx(at_even_odds(0.75, 9) - at_even_odds(0.2, 9))
 
 
@@ -76,16 +76,16 @@ def test_a_claim_counts_by_its_words() -> None:
             return Verdict("yes" if question.subject != long else "no")
         return said(question)
 
-    found = difference(FakeJudge(two), reference=TRUE, a=f"{long} {short}", b=BAD, aspect="correctness").difference
+    found = difference(FakeJudge(two), reference=TRUE, a=f"{long} {short}", b=BAD, aspect="correctness")
     assert found == pytest.approx(1 / 5)
 
 
 def test_an_answer_without_a_claim_is_nothing_against_a_reference_and_nothing_wrong_against_sources() -> None:
     judge = FakeJudge(said)
 
-    assert difference(judge, reference=TRUE, a=GOOD, b=EMPTY, aspect="correctness").difference == pytest.approx(0.75)
-    assert difference(judge, a=EMPTY, b=GOOD).difference == pytest.approx((1 + 1 + 0.75) / 3 - 0.75)
-    assert difference(judge, reference=EMPTY).difference == difference(judge).difference  # it counts as none
+    assert difference(judge, reference=TRUE, a=GOOD, b=EMPTY, aspect="correctness") == pytest.approx(0.75)
+    assert difference(judge, a=EMPTY, b=GOOD) == pytest.approx((1 + 1 + 0.75) / 3 - 0.75)
+    assert difference(judge, reference=EMPTY) == difference(judge)  # it counts as none
 
 
 def test_a_failure_leaves_its_pair_unfinished_and_the_others_as_they_are() -> None:
@@ -95,7 +95,7 @@ def test_a_failure_leaves_its_pair_unfinished_and_the_others_as_they_are() -> No
     fine = preference_of(pair(b=EMPTY))
     found = pair_scores([preference_of(pair()), fine], FakeJudge(failing))
 
-    assert (found[0].difference, found[0].reason, found[0].failed) == (None, "out of order", True)
+    assert found[0] == Undefined("out of order", failed=True)
     assert found[1] == pair_scores([fine], FakeJudge(said))[0]
 
 
@@ -133,4 +133,4 @@ def test_a_query_that_asks_nothing_leaves_groundedness_alone() -> None:
 
     found = difference(FakeJudge(silent), query="Thank you!")
 
-    assert found == PairScore(pytest.approx(0.55))
+    assert found == pytest.approx(0.55)
