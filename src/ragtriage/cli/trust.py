@@ -12,6 +12,7 @@ from ragtriage.cli.console import Advance, exit_if, print_found, print_json, pro
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_rejected, rereadable, too_many, writing
 from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags, Judging, spending, without_batches
+from ragtriage.cli.trust_pairs import print_costs
 from ragtriage.config import judge_config
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.files import atomic_write
@@ -27,7 +28,7 @@ from ragtriage.readers.files import OpenedFile
 from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.document import markdown
-from ragtriage.report.exam_document import exam_document, exam_plan_document
+from ragtriage.report.exam_document import exam_document
 from ragtriage.report.judge_document import card_document, card_title
 from ragtriage.report.trust_document import agreement_document
 from ragtriage.runs.evaluation_config import config_of
@@ -52,7 +53,6 @@ from ragtriage.trust.labelled_rows import (
     read_labelled_rows,
     task_named,
 )
-from ragtriage.trust.pair_scoring import CostEstimate
 
 _OF_MODELS = frozenset({one.name for one in settings_of(LLMOptions)} | {"batch_api", "wait", "protocol"})
 """Settings that mean nothing to a judge on this machine."""
@@ -74,9 +74,7 @@ def exam(*, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlag
             planning = replace(judging, session=without_batches(judging.session))
             with planning.planned() as (judge, memory):
                 costs.append((judge.name(), cost_of_exam(judge, memory)))
-        print_found(
-            lambda: {"judges": [_cost_json(*one) for one in costs]}, lambda: exam_plan_document(costs), as_json=as_json
-        )
+        print_costs(costs, "Labelled claims that the evaluation asks about too are counted twice.", as_json=as_json)
         return
     ledger = examinees[0].session.ledger
     with progress(
@@ -132,15 +130,6 @@ def _given_to_each(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {key: value for key, value in given.items() if key not in left_out(name)} | {"judge": (name,)} for name in names
     ]
-
-
-def _cost_json(judge: str, cost: CostEstimate) -> dict[str, Any]:
-    return {
-        "judge": judge,
-        "questions": cost.questions,
-        "least": cost.least.as_json(),
-        "most": cost.most.as_json(),
-    }
 
 
 def _examined(judging: Judging, advance: Advance) -> Examinee:

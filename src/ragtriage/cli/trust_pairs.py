@@ -9,11 +9,10 @@ from ragtriage.cli.input_files import check_output, print_columns, print_rejecte
 from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.validation import as_builtins
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import OpenedFile
-from ragtriage.report.plan_document import costs_document
+from ragtriage.report.exam_document import costs_document
 from ragtriage.report.trust_document import selftest_document, table1_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
@@ -32,6 +31,7 @@ from ragtriage.trust.pair_scoring import (
 from ragtriage.trust.perturb import PerturbedPairs, perturb
 from ragtriage.trust.self_test import SelfTest, self_test_of
 
+SHARED = "An answer that several metrics share is counted for each of them."
 PairInput = tuple[PerturbedPairs, list[Rejected]]
 """What was made of the cases of a file, and the rows that can't be used."""
 
@@ -72,8 +72,8 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         raise InputError(f"{rows}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
     if dry_run:
         with judging.planned() as (asked, memory):
-            costs = cost_of_pairs(made.pairs, asked, memory=memory)
-        _print_costs(costs, asked.name(), as_json=as_json)
+            cost = cost_of_pairs(made.pairs, asked, memory=memory)
+        print_costs([(asked.name(), cost)], SHARED, as_json=as_json)
         return
     with judging.opened(tell_spending=True) as asked:
         found, by = _judged(made, asked, judging, selection.seed), asked.name()
@@ -99,8 +99,8 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     name = str(data) if data else "pairs of our own"
     if dry_run:
         with judging.planned() as (asked, memory):
-            costs = cost_of_pairs(paired, asked, further=FURTHER, memory=memory)
-        _print_costs(costs, asked.name(), as_json=as_json)
+            cost = cost_of_pairs(paired, asked, further=FURTHER, memory=memory)
+        print_costs([(asked.name(), cost)], SHARED, as_json=as_json)
         return
     total = sum(len(task.cases) for task in scoring_tasks(paired, FURTHER))
     with judging.opened(tell_spending=True) as asked, progress(total, 0, word="scoring") as advance:
@@ -157,6 +157,10 @@ def _reasons(made: PerturbedPairs) -> str:
     return "; ".join(f"{'once' if counts[reason] == 1 else f'{counts[reason]} times'} {reason}" for reason in first)
 
 
-def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
-    efforts = [as_builtins(one) | {"least": one.least.as_json(), "most": one.most.as_json()} for one in costs]
-    print_found(lambda: {"judge": judge, "efforts": efforts}, lambda: costs_document(costs, judge), as_json=as_json)
+def print_costs(costs: Sequence[tuple[str, CostEstimate]], remark: str, *, as_json: bool) -> None:
+    """Say what it would take each judge: (its name, the cost); the remark says what is counted more than once."""
+    print_found(
+        lambda: {"judges": [{"judge": judge, **cost.as_json()} for judge, cost in costs]},
+        lambda: costs_document(costs, remark),
+        as_json=as_json,
+    )

@@ -1,4 +1,7 @@
-"""Judges that took the same exam, side by side: a line each, what each made of the claims, and faults by kind."""
+"""Judges that took the same exam, side by side: a line each, what each made of the claims, and faults by kind.
+
+And what asking judges would take, an exam or pairs, a line each.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -154,16 +157,16 @@ def _blamed(sat: Sequence[tuple[str, ExamResult]]) -> Iterator[DocumentBlock]:
             yield line(f"{one_line(judge, 60)}: {blamed}{more}")
 
 
-def exam_plan_document(costs: Sequence[tuple[str, CostEstimate]]) -> Iterator[DocumentBlock]:
-    """What the exam would take each judge: (its name, the cost)."""
+def costs_document(costs: Sequence[tuple[str, CostEstimate]], remark: str) -> Iterator[DocumentBlock]:
+    """What it would take each judge: (its name, the cost); the remark says what is counted more than once."""
     heads = ("questions", "requests", "tokens", "price")
-    yield table((*_judge_column(), *number_columns(*heads, wrap=True)), [_plan_row(*one) for one in costs])
-    yield note("At least and at most. Labelled claims that the evaluation asks about too are counted twice.")
+    yield table((*_judge_column(), *number_columns(*heads, wrap=True)), [_cost_row(*one) for one in costs])
+    yield note(f"At least and at most. {remark}")
     if not any(cost.most.requests for _, cost in costs):
         yield line(FREE)
 
 
-def _plan_row(judge: str, cost: CostEstimate) -> tuple[str, ...]:
+def _cost_row(judge: str, cost: CostEstimate) -> tuple[str, ...]:
     least, most = cost.least, cost.most
     tokens = (f"{one.tokens_in + one.tokens_out:,}" for one in (least, most))
     unpriced = least.price is None or most.price is None

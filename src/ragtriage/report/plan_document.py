@@ -1,4 +1,4 @@
-"""What an evaluation, or scoring pairs, would take, and what became of scores that were sent, as documents."""
+"""What an evaluation would take, and what became of scores that were sent, as documents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,6 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import DASH
-from ragtriage.trust.pair_scoring import CostEstimate
 
 KINDS: Mapping[EntryKind, tuple[str, str]] = {
     "score": ("score", "scores"),
@@ -167,32 +166,6 @@ def _estimates(estimate: EvaluationEstimate, rate: str) -> Iterator[tuple[Docume
         yield "price", money(least.price), money(most.price), StyledText(rate, "quiet")
     pace = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
     yield "time", *map(duration, estimate.seconds), StyledText(pace, "quiet")
-
-
-def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[DocumentBlock]:
-    """What it would take this judge to score pairs, a line a metric."""
-    least = sum((one.least for one in costs), Estimate())
-    most = sum((one.most for one in costs), Estimate())
-    columns = (
-        *text_columns("pairs of", wrap=True),
-        *number_columns("pairs", "cases", "questions", "requests", wrap=True),
-    )
-    yield table(columns, map(_cost, costs))
-    if not most.requests:
-        yield line(FREE)
-        return
-    tokens = f"{least.tokens_in + least.tokens_out:,} to {most.tokens_in + most.tokens_out:,} tokens"
-    requests = f"{least.requests:,} to {plural(most.requests, 'request')}"
-    unpriced = least.price is None or most.price is None
-    price = f"price {UNPRICED}" if unpriced else f"{money(least.price)} to {money(most.price)}"
-    yield line(f"{judge}: {requests}, {tokens}, {price}")
-    yield line("Metrics share answers, so it takes less than the sum.")
-
-
-def _cost(one: CostEstimate) -> tuple[str, ...]:
-    low, high = one.least.requests, one.most.requests
-    requests = f"{low:,} to {high:,}" if low != high else f"{high:,}"
-    return one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests
 
 
 def requests_and_price(estimate: EvaluationEstimate) -> str:

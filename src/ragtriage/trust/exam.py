@@ -256,8 +256,7 @@ def cost_of_exam(judge: Judge, memory: AnswerMemory | None = None) -> CostEstima
     batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
     claims = sum((judge.estimate(batch) for batch in batches), Estimate())
     count = sum(taken.questions.values()) + len(questions)
-    names = tuple(metric.name for metric in THELMA)
-    return CostEstimate(names, 0, len(cases), taken.least + claims, taken.most + claims, count)
+    return CostEstimate(count, taken.least + claims, taken.most + claims)
 
 
 def _case_result(record: Record, fault: str | None, thresholds: Mapping[str, float]) -> CaseResult:

@@ -159,21 +159,18 @@ class ScoringTask:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What scoring the pairs of one metric would take; its fields are the stable form for machines.
+    """What asking a judge would take, without what is in memory."""
 
-    Prices are in US dollars, None if not known.
-    """
-
-    metrics: tuple[str, ...]
-    pairs: int
-    cases: int
-    """Versions that are evaluated; pairs share some."""
+    questions: int
+    """At most."""
     least: Estimate
     """If every verdict is yes."""
     most: Estimate
     """If every verdict is no."""
-    questions: int
-    """Questions at most; without those whose answers are in memory."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines; prices are in US dollars, null if not known."""
+        return {"questions": self.questions, "least": self.least.as_json(), "most": self.most.as_json()}
 
 
 def scoring_tasks(pairs: Sequence[LabelledPair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
@@ -216,18 +213,17 @@ def cost_of_pairs(
     *,
     further: Mapping[str, Sequence[str]] = MappingProxyType({}),
     memory: AnswerMemory | None = None,
-) -> list[CostEstimate]:
-    """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
-
-    Answers that are in the memory needn't be paid for again.
-    """
-    found = []
-    for task in scoring_tasks(pairs, further):
-        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, memory=memory)
-        names = tuple(m.name for m in task.metrics)
-        count = sum(pair.metric in names for pair in pairs)
-        found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
-    return found
+) -> CostEstimate:
+    """What `score_pairs` would take. An answer that several metrics share is counted for each of them."""
+    taken = [
+        estimate_evaluation(task.cases, judge, metrics=task.metrics, memory=memory)
+        for task in scoring_tasks(pairs, further)
+    ]
+    return CostEstimate(
+        sum(sum(one.questions.values()) for one in taken),
+        sum((one.least for one in taken), Estimate()),
+        sum((one.most for one in taken), Estimate()),
+    )
 
 
 def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
