@@ -43,6 +43,7 @@ from ragtriage.trust.exam import Examinee, ExamResult, cost_of_exam, exam_cases,
 from ragtriage.trust.judge_card import card_of, fingerprints_of, read_figures, same_judge
 from ragtriage.trust.labelled_rows import (
     PREFIX,
+    LabelledTask,
     agreements,
     compared_cases,
     compared_rows,
@@ -51,7 +52,6 @@ from ragtriage.trust.labelled_rows import (
     progress_steps,
     read_labelled_cases,
     read_labelled_rows,
-    task_named,
 )
 
 _OF_MODELS = frozenset({one.name for one in settings_of(LLMOptions)} | {"batch_api", "wait", "protocol"})
@@ -162,7 +162,7 @@ Found = tuple[list[Agreement], Sequence[Rejected], int]
 def agreement(
     file: str,
     *,
-    task: str | None = None,
+    task: LabelledTask | None = None,
     label: list[str] | None = None,
     by: str | None = None,
     group: str = "group",
@@ -174,7 +174,6 @@ def agreement(
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    kind = task_named(task)
     given = parse_pairs(label, "--label")
     name = " + ".join(judge_flags.judge or ["the embedded judge"])
     judging = judge_flags.begin(judge_flags.settings(threshold))
@@ -182,12 +181,12 @@ def agreement(
         labels_metrics = not given_rows.path.endswith(_LINES) or any(
             column.startswith(PREFIX) for column in first_line(given_rows) or ()
         )
-        if given or (kind is None and labels_metrics):
+        if given or (task is None and labels_metrics):
             if by is not None:
                 raise ConfigError("--by goes with rows of a task, not with cases that label a metric")
             found, rejected, usable = _of_cases(given_rows, given, group, judging)
         else:
-            labelled = read_labelled_rows(given_rows, kind)
+            labelled = read_labelled_rows(given_rows, task)
             require_tag(by, dict.fromkeys(column for row in labelled.rows for column in row.values), "column")
             with judging.opened() as judge, progress(progress_steps(labelled), 0, word="asking") as step:
                 lines = predict_rows(labelled, judge, step)

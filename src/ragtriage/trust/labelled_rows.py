@@ -67,16 +67,6 @@ class LabelledRows:
     rejected: tuple[Rejected, ...]
 
 
-def task_named(name: str | None) -> LabelledTask | None:
-    """A task by its name."""
-    known: LabelledTask | None = next(
-        (task for task in get_args(LabelledTask) if name and task == name.replace("_", "-")), None
-    )
-    if name is not None and known is None:
-        raise ConfigError(f"--task {name}: use one of {', '.join(get_args(LabelledTask))}")
-    return known
-
-
 def read_labelled_rows(path: InputPath, task: LabelledTask | None = None) -> LabelledRows:
     """The labelled rows of a JSONL file, which may be gzipped; `-` is standard input.
 
