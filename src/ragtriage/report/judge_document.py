@@ -332,7 +332,7 @@ def _how_sure(threshold: FittedThreshold) -> str:
 def _band(one: CascadeBand) -> str:
     sides = []
     for side, answer, where in ((one.no, "no", "up to"), (one.yes, "yes", "from")):
-        if side is None or not side.enough:
+        if side is None:
             sides.append(f"{answer}: too few labels to tell")
         elif not side.decided:
             sides.append(f"{answer} nowhere: right too seldom")

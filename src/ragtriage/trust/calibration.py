@@ -103,8 +103,10 @@ class CascadeBand:
 
     kind: Kind
     no: FittedBandEnd | None
+    """None with too few labels of this side."""
     yes: FittedBandEnd | None
     why: str = ""
+    """Why neither is known."""
 
     @property
     def text(self) -> str:
@@ -113,10 +115,10 @@ class CascadeBand:
         On a side of which nothing is known the shipped end stays. Where neither side may decide it is `0:1`, between
         which all scores lie.
         """
-        if self.no is None or self.yes is None or not (self.no.enough or self.yes.enough):
+        if self.no is None and self.yes is None:
             return ""
-        low = self.no.at if self.no.enough else BANDS[self.kind].low
-        high = self.yes.at if self.yes.enough else BANDS[self.kind].high
+        low = self.no.at if self.no else BANDS[self.kind].low
+        high = self.yes.at if self.yes else BANDS[self.kind].high
         if (low, high) == (label_fits.NEVER_NO, label_fits.NEVER_YES):
             return "0:1"
         return ":".join("" if end in {label_fits.NEVER_NO, label_fits.NEVER_YES} else f"{end:g}" for end in (low, high))

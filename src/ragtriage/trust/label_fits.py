@@ -267,8 +267,6 @@ class FittedBandEnd:
     """Lower end of its 95 % interval, by bootstrap over cases."""
     decided: int
     """Labels on this side."""
-    enough: bool
-    """Whether there were enough labels to tell; else nothing may be decided only because nothing is known."""
 
 
 def too_few(labels: LabelledScores) -> str:
@@ -299,14 +297,15 @@ def fit_threshold(labels: LabelledScores) -> FittedThreshold:
     )
 
 
-def fit_band_end(labels: LabelledScores, answer: int) -> FittedBandEnd:
-    """The end of a band on the side of NO or YES that decides most of what may be decided.
+def fit_band_end(labels: LabelledScores, answer: int) -> FittedBandEnd | None:
+    """The end of a band on the side of NO or YES that decides most of what may be decided; None with too few labels.
 
     What is decided is right nine times in ten, and of all that deserves the other answer at most a tenth is decided
     wrongly: the demands that the shipped bands were chosen by.
     """
+    if np.count_nonzero(labels.verdict == answer) < MIN_DECIDED:
+        return None
     ends = np.unique(labels.score[labels.verdict == answer])
-    enough = int(np.count_nonzero(labels.verdict == answer)) >= MIN_DECIDED
     for at in ends if answer == YES else ends[::-1]:
         decided = _decided(labels, float(at), answer)
         if np.count_nonzero(decided) < MIN_DECIDED:
@@ -316,8 +315,8 @@ def fit_band_end(labels: LabelledScores, answer: int) -> FittedBandEnd:
             edge = float((np.ceil if answer == YES else np.floor)(at * 1000) / 1000)
             found = _decided(labels, edge, answer)
             drawn = resampled(labels, lambda at, keep=found: _right(labels.part(at), keep[at], answer)[0])  # type: ignore[misc]
-            return FittedBandEnd(edge, right, percentile_interval(drawn)[0], int(np.count_nonzero(found)), enough=True)
-    return FittedBandEnd(NEVER_YES if answer == YES else NEVER_NO, 0.0, 0.0, 0, enough=enough)
+            return FittedBandEnd(edge, right, percentile_interval(drawn)[0], int(np.count_nonzero(found)))
+    return FittedBandEnd(NEVER_YES if answer == YES else NEVER_NO, 0.0, 0.0, 0)
 
 
 def _best(labels: LabelledScores) -> float:
