@@ -1,5 +1,6 @@
 """`ragtriage trust test` and `table1`: pairs of which one is worse, and whether the judge scores it lower."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from ragtriage.cli.input_files import check_output, print_columns, print_rejecte
 from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.statistics import ranked
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import OpenedFile
@@ -76,7 +78,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         print_costs([(asked.name(), cost)], SHARED, as_json=as_json)
         return
     with judging.opened(tell_spending=True) as asked:
-        found, by = _judged(made, asked, judging, selection.seed), asked.name()
+        found, by = _judged(made, asked, judging), asked.name()
         marks = fingerprints_of(asked)
     print_found(
         lambda: {"file": rows.name, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()},
@@ -116,11 +118,11 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     exit_if(incomplete=any(one.failed for one in scored) or too_many(rejected, len(paired)))
 
 
-def _judged(made: PerturbedPairs, asked: Judge, judging: Judging, seed: int) -> SelfTest:
+def _judged(made: PerturbedPairs, asked: Judge, judging: Judging) -> SelfTest:
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, asked, window=judging.session.config.window, advance=advance)
-    return self_test_of(scored, made.skipped, seed)
+    return self_test_of(scored, made.skipped)
 
 
 def _pairs_of(rows: OpenedFile, selection: RowSelection) -> PairInput:
@@ -149,12 +151,11 @@ def _cases_of(
 
 def _reasons(made: PerturbedPairs) -> str:
     """Why, the commonest reasons first."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for reasons in made.skipped.values():
-        for reason, count in reasons.items():
-            counts[reason] = max(count, counts.get(reason, 0))
-    first = sorted(counts, key=lambda reason: (-counts[reason], reason))[:3]
-    return "; ".join(f"{'once' if counts[reason] == 1 else f'{counts[reason]} times'} {reason}" for reason in first)
+        counts |= Counter(reasons)  # the highest count of each
+    first = list(ranked(counts).items())[:3]
+    return "; ".join(f"{'once' if count == 1 else f'{count} times'} {reason}" for reason, count in first)
 
 
 def print_costs(costs: Sequence[tuple[str, CostEstimate]], remark: str, *, as_json: bool) -> None:

@@ -226,7 +226,7 @@ def cost_of_pairs(
     )
 
 
-def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
+def pair_agreement(scored: Sequence[ScoredPair]) -> PairAgreement:
     """How often the better version scores higher, with its interval."""
     counted = [one for one in scored if not one.failed]
     undefined = sum(one.margin is None for one in counted)
@@ -236,7 +236,7 @@ def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement
     )
     known: tuple[float | None, float | None, float | None] = (None, None, None)
     if undefined < len(counted):
-        known = (agreed / len(counted), *interval([(one.pair.group, one.agrees) for one in counted], seed))
+        known = (agreed / len(counted), *interval([(one.pair.group, one.agrees) for one in counted]))
     return PairAgreement(
         *known,
         len(counted),
@@ -249,7 +249,7 @@ def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement
     )
 
 
-def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
+def interval(hits: Sequence[tuple[str, bool]]) -> tuple[float, float]:
     """The 95 % interval of a share of hits, at least one (group, whether it is one); see `PairAgreement.low`."""
     groups: dict[str, list[bool]] = defaultdict(list)
     for group, hit in hits:
@@ -257,7 +257,7 @@ def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, fl
     shares = {sum(some) / len(some) for some in groups.values()}
     if len(shares) == 1:
         return wilson_interval(round(shares.pop() * len(groups)) / len(groups), len(groups))
-    found = ClusterBootstrap([group for group, _ in hits], seed).estimate(
+    found = ClusterBootstrap([group for group, _ in hits]).estimate(
         share(np.array([hit for _, hit in hits], dtype=np.float64))
     )
     return found.low or 0.0, 1.0 if found.high is None else found.high

@@ -59,7 +59,7 @@ class SelfTest:
         return {"metrics": {one.metric: one.as_json() for one in self.metrics}, "skipped": as_builtins(self.skipped)}
 
 
-def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str, int]], seed: int = 0) -> SelfTest:
+def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str, int]]) -> SelfTest:
     """Put together what was scored; the pairs each by its own metric."""
     tests = []
     for metric in metrics_named(sorted({one.pair.metric for one in scored})) if scored else ():
@@ -70,7 +70,7 @@ def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str
         tests.append(
             MetricTest(
                 name,
-                pair_agreement(some, seed),
+                pair_agreement(some),
                 agreement_by_length(pairs),
                 agreement_by_overlap(pairs),
                 tuple(one for one in counted if not one.agrees),

@@ -59,7 +59,7 @@ def test_further_metrics_are_scored_beside() -> None:
     both = score_pairs([PAIR], FakeJudge(truthful), further={"groundedness": ("ragas_faithfulness",)})
 
     assert [(one.metric, one.agrees) for one in both] == [("groundedness", True), ("ragas_faithfulness", True)]
-    assert [(one.metric, one.agreement.pairs) for one in self_test_of(both, {}, None).metrics] == [("groundedness", 1)]
+    assert [(one.metric, one.agreement.pairs) for one in self_test_of(both, {}).metrics] == [("groundedness", 1)]
 
 
 def test_ties_and_undefined_scores_are_no_agreement_and_failures_dont_count() -> None:
