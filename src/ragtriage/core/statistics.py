@@ -146,10 +146,9 @@ class ClusterBootstrap:
     of the rows.
     """
 
-    def __init__(self, groups: Sequence[str], seed: int = 0) -> None:
+    def __init__(self, groups: Sequence[str]) -> None:
         names = {name: i for i, name in enumerate(sorted(set(groups)))}
         self._group_of = np.array([names[group] for group in groups], dtype=np.intp)
-        self._seed = seed
         self.groups = len(names)
 
     def estimate(self, measure: Measure, n: int | None = None) -> IntervalEstimate:
@@ -163,7 +162,7 @@ class ClusterBootstrap:
         def of_groups(picks: Places) -> float:
             return measure(np.bincount(picks, minlength=self.groups).astype(np.float64)[self._group_of])
 
-        draws = bootstrap(self.groups, of_groups, seed=self._seed)
+        draws = bootstrap(self.groups, of_groups)
         return IntervalEstimate(found.value, *percentile_interval(draws), found.n) if len(draws) else found
 
 

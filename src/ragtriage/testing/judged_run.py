@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.core.validation import near_names
-from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.comparison import GateOutcome
@@ -130,26 +129,19 @@ class JudgedRun:
             raise Undecided(f"{name} is undefined on all cases of {self._batch.cases.name}")
         return found
 
-    def share(self, rule: str, *, sure: bool = False) -> float:
-        """The share of cases that have a finding, in [0, 1], every case counted once.
-
-        Args:
-            rule: the rule's name.
-            sure: count only findings that are sure.
+    def share(self, rule: str) -> float:
+        """The share of cases that have a finding of this rule, in [0, 1], every case counted once.
 
         Raises:
             ConfigError: there is no such rule; says which are near.
         """
         __tracebackhide__ = True
-        return self._counted[1][self._rule(rule).name, sure] / len(self._batch.cases.cases)
-
-    def _rule(self, name: str) -> Rule:
-        rules = {one.name: one for one in self.config.rules}
-        if name not in rules:
-            near = near_names(name, rules, 3)
+        rules = [one.name for one in self.config.rules]
+        if rule not in rules:
+            near = near_names(rule, rules, 3)
             hint = f"did you mean {listed(near, 'or')}?" if near else f"there are {', '.join(rules)}"
-            raise ConfigError(f"no rule is called {name!r}: {hint}")
-        return rules[name]
+            raise ConfigError(f"no rule is called {rule!r}: {hint}")
+        return self._counted[1][rule] / len(self._batch.cases.cases)
 
     def compare(self, base: str | int | Path) -> RunComparison:
         """Compare it, as the new side, with a baseline file or a stored run; see `RunComparison`.
@@ -166,23 +158,21 @@ class JudgedRun:
         return RunComparison(chosen, Chosen((self.stored,)), self.config)
 
     @cached_property
-    def _counted(self) -> tuple[Summary, Counter[tuple[str, bool]]]:
-        """The summary, and how many cases have a finding: of a rule, and of a rule for sure."""
+    def _counted(self) -> tuple[Summary, Counter[str]]:
+        """The summary, and how many cases have a finding of each rule."""
         stored, config = self.stored, self.config
         tally = Tally(config.metrics, config.thresholds, config.rules, config.costs)
         low: Counter[str] = Counter()
-        counts: Counter[tuple[str, bool]] = Counter()
+        counts: Counter[str] = Counter()
         for record in stored.records():
-            findings = tally.add(record)
-            counts.update({(finding.rule, False) for finding in findings})
-            counts.update({(finding.rule, True) for finding in findings if finding.sure})
+            counts.update({finding.rule for finding in tally.add(record)})
             low.update(low_scores(record, config))
         summary = tally.summary()
         self._suite.results.whole(self._batch.cases.name, _numbers(summary, low, counts))
         return summary, counts
 
 
-def _numbers(summary: Summary, low: Counter[str], counts: Counter[tuple[str, bool]]) -> dict[str, Any]:
+def _numbers(summary: Summary, low: Counter[str], counts: Counter[str]) -> dict[str, Any]:
     """A run in basic types, for the session's summary."""
     return {
         "cases": summary.cases,
@@ -196,7 +186,7 @@ def _numbers(summary: Summary, low: Counter[str], counts: Counter[tuple[str, boo
             }
             for one in summary.metrics
         },
-        "findings": {rule: count for (rule, sure), count in counts.items() if not sure},
+        "findings": dict(counts),
     }
 
 
