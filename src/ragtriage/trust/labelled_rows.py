@@ -13,7 +13,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis.rules import is_bad
-from ragtriage.evaluation.predict import BATCH, TASKS, predict
+from ragtriage.evaluation.predict import BATCH, PredictionTask, predict
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile
@@ -32,7 +32,7 @@ from ragtriage.trust.agreement import (
 )
 from ragtriage.trust.wording import OF_SOURCES, overlap, row_scores
 
-LabelledTask = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
+LabelledTask = Literal[PredictionTask, "preference"]
 FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {
     "preference": (("query",), ("a",), ("b",), ("human",)),
     "supported": (("claim",), ("sources",)),
@@ -94,8 +94,8 @@ def predict_rows(
     labelled: LabelledRows, judge: Judge, advance: Callable[[], None] = lambda: None
 ) -> list[dict[str, Any]]:
     """A judge's predictions, one a row in their order: `{id, score}`, of a task with verdict, confidence and sure."""
-    task = next((task for task in TASKS if task == labelled.task), None)
-    if task is None:
+    task = labelled.task
+    if task == "preference":
         scores = pair_scores([preference_of(row.values) for row in labelled.rows], judge, advance)
         return [
             {"id": row.id, "score": None, "error": one.reason}
