@@ -14,8 +14,8 @@ import argparse
 import numpy as np
 
 from ragtriage.trust.chance_fits import fit_curve, too_few_for_a_curve
-from ragtriage.trust.corrected_mean import AnyArray
-from ragtriage.trust.label_fits import NO, YES, LabelledScores
+from ragtriage.trust.corrected_mean import NO, YES, AnyArray
+from ragtriage.trust.label_fits import LabelledScores
 
 JUDGES = {
     "right": (1.0, 0.0),
