@@ -288,7 +288,12 @@ def _threshold(one: VerdictThreshold) -> Line:
     about = f"{one.kind} ({', '.join(one.metrics)}): "
     if one.threshold is None:
         return line(about, (one.why, "quiet"))
-    return line(f"{about}yes from {one.threshold.yes:g}, below it no. {_how_sure(one.threshold)}")
+    no = (
+        f"below {one.threshold.no:g} no, between them unknown"
+        if one.threshold.no < one.threshold.yes
+        else "below it no"
+    )
+    return line(f"{about}yes from {one.threshold.yes:g}, {no}. {_how_sure(one.threshold)}")
 
 
 def _chance(one: VerdictChance) -> Line:

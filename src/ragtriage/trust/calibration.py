@@ -221,7 +221,7 @@ def _settings(
     for one, fitted in ((one, one.threshold) for one in decision_thresholds):
         if fitted and fitted.better:
             own: dict[str, SettingValue] = {"judge": judge, "fingerprint": one.fingerprint}
-            settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.yes}
+            settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
     for told in (one for one in chances if one.curve):
         known = as_builtins(told.curve)
         settings[f"chance_curves.{told.kind}"] = {key: value for key, value in known.items() if value not in (None, [])}
@@ -376,6 +376,6 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
             f"and it takes {MIN_EACH} of each"
         )
         return CaseThreshold(name, target, complete, None, None, why)
-    fitted = label_fits.fit_threshold(labels)
+    fitted = label_fits.fit_threshold(labels, between=False)
     at = fitted.yes if better == "higher" else 1 - fitted.yes
     return CaseThreshold(name, target, complete, round(at, 3), fitted)

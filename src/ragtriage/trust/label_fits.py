@@ -32,7 +32,7 @@ from ragtriage.core.statistics import (
 )
 from ragtriage.core.verdicts import shifted
 from ragtriage.judges.decision_thresholds import BASE_RATES, ODDS
-from ragtriage.trust.corrected_mean import UNKNOWN, YES, AnyArray, JudgedComponents, LabelledMetric, corrected_mean
+from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, AnyArray, JudgedComponents, LabelledMetric, corrected_mean
 
 SettingValue = float | str | list[list[float]]
 Tables = Mapping[str, Mapping[str, SettingValue]]
@@ -200,6 +200,8 @@ MIN_DECIDED = 20
 """Labels on one side of a band below which nothing can be said of it."""
 FOLDS = 5
 RESAMPLES = 500
+RIGHT_NO = 0.7
+"""How often a no must be right: what is shown in red must mostly be so."""
 RIGHT_DECIDED = 0.9
 LOST = 0.1
 """The demands on a cascade's band: see `ragtriage.judges.decision_thresholds.BANDS`."""
@@ -234,7 +236,8 @@ class FittedThreshold:
     """A threshold, and how sure it is."""
 
     yes: float
-    """The score from which it is yes, and below which no."""
+    no: float
+    """Below it no; equal to `yes` where nothing lies between."""
     low: float
     """Lower end of the 95 % interval of `yes`, by bootstrap over cases."""
     high: float
@@ -276,10 +279,11 @@ def too_few(labels: LabelledScores) -> str:
     return "" if min(yes, no) >= MIN_EACH else f"too few labels: {yes} yes and {no} no, and it takes {MIN_EACH} of each"
 
 
-def fit_threshold(labels: LabelledScores) -> FittedThreshold:
+def fit_threshold(labels: LabelledScores, *, between: bool = True) -> FittedThreshold:
     """The threshold of the highest balanced accuracy, among equals the one nearest to a half.
 
-    There must be MIN_EACH labels of yes and of no.
+    There must be MIN_EACH labels of yes and of no. With `between`, scores just below the threshold may become
+    unknown, where too many a no would be wrong.
     """
     yes = _best(labels)
     held_out = _held_out(labels)
@@ -288,6 +292,7 @@ def fit_threshold(labels: LabelledScores) -> FittedThreshold:
     gains = resampled(labels, lambda at: _balanced(labels.part(at), held_out[at]) - _balanced(labels.part(at), now[at]))
     return FittedThreshold(
         yes,
+        _no_below(labels, yes) if between else yes,
         *percentile_interval(thresholds),
         _balanced(labels, labels.score >= yes),
         _balanced(labels, held_out),
@@ -326,6 +331,17 @@ def _best(labels: LabelledScores) -> float:
     accuracy = balanced_accuracy_at(thresholds, labels.is_yes, labels.score, labels.weight)
     best = thresholds[accuracy >= accuracy.max() - 1e-9]
     return float(best[np.argmin(np.abs(best - 0.5))])
+
+
+def _no_below(labels: LabelledScores, yes: float) -> float:
+    """The score below which a no is right often enough; the threshold itself if it is there, or nowhere."""
+    for at in [yes, *np.unique(np.round(labels.score[labels.score < yes], 3))[::-1]]:
+        decided = labels.score < at
+        if np.count_nonzero(decided) < MIN_EACH:
+            break
+        if _right(labels, decided, NO)[0] >= RIGHT_NO:
+            return float(at)
+    return yes
 
 
 def folds_of(labels: LabelledScores) -> AnyArray:

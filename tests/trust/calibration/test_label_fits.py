@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import ArrayLike
 
 from ragtriage.trust.chance_fits import FittedCurve, fit_curve, too_few_for_a_curve
-from ragtriage.trust.corrected_mean import NO, YES, AnyArray
-from ragtriage.trust.label_fits import NEVER_NO, LabelledScores, fit_band_end, fit_threshold, folds_of, too_few
+from ragtriage.trust.corrected_mean import AnyArray
+from ragtriage.trust.label_fits import NEVER_NO, NO, YES, LabelledScores, fit_band_end, fit_threshold, folds_of, too_few
 
 JUDGES = {
     "right": (1.0, 0.0),
@@ -164,6 +164,17 @@ def test_where_scores_say_nothing_cases_left_out_show_it() -> None:
     assert found.fitted > 0.55
     assert found.held_out < 0.6
     assert not found.better
+
+
+def test_what_lies_just_below_a_cut_becomes_unknown_where_a_no_would_be_wrong() -> None:
+    # below .6 half is no, below .2 nearly all
+    truth = [False] * 19 + [True] + [False] * 15 + [True] * 25 + [True] * 60
+    every = labelled([0.1] * 20 + [0.4] * 40 + [0.9] * 60, truth)
+    threshold = fit_threshold(every)
+
+    assert threshold.yes == pytest.approx(0.65)
+    assert threshold.no == pytest.approx(0.4)
+    assert fit_threshold(every, between=False).no == threshold.yes
 
 
 def test_a_cut_heeds_how_likely_a_label_was_drawn() -> None:
