@@ -65,11 +65,11 @@ def test_a_request_is_committed_with_its_cost_before_the_judge_goes_on(memory, p
     found, written = [], []
 
     class Run:
-        def keep(self, connection, spent):
-            written.append((spent, len(connection.execute(select(answers)).all())))
+        def count_spending(self, spent):
+            self.spent = spent
 
-        def by_run(self, spent):
-            return {}
+        def keep_spending(self, connection):
+            written.append((self.spent, len(connection.execute(select(answers)).all())))
 
     ledger = Ledger()
 

@@ -15,6 +15,7 @@ from forked import Child
 from places import Place
 from poolers import until
 from postgresql_server import new_schema, waits
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
@@ -49,7 +50,7 @@ def filled(place: Place) -> None:
             said = About("smaller chunks", "200 tokens", "1a2b3c4d5e+").stored()
             run = store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said)
             run.reject(RejectedRow(9, None, "it is no object"))
-            run.cost = 0.5
+            run.count_spending(Amount(0.5))
             ended(run, CASES, FakeJudge(fails if trial else answer), READ)
         for rows, version in ((2, "small"), (3, "forgotten")):
             ended(begun(store, CASES, version, input="b", rows=rows), CASES[:rows])

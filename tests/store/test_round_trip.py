@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of, written
 
 from postgresql_server import new_schema
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts, with_chance
@@ -138,15 +139,13 @@ def test_rejected_rows_come_back_once_each(store):
 
 def test_cost_time_requests_and_tokens_add_up_over_continuations(store):
     with store.begin(identity_of(CASES), input="a", rows=1, judge="fake") as run:
-        run.requests, run.tokens_in, run.cost = 3, 4000, 0.25
+        run.count_spending(Amount(0.25, 3, 4000))
         run.flush()
         assert store.run().info.requests == 3
     before = store.run().info.seconds
     with store.resume(run.number) as run:
-        assert (run.requests, run.tokens_in, run.tokens_out) == (3, 4000, 0)
-        run.requests += 2
-        run.tokens_out += 50
-        run.cost += 0.5
+        assert run.spent == Amount(0.25, 3, 4000)
+        run.count_spending(Amount(0.5, 2, tokens_out=50))
     info = store.run().info
     assert (info.requests, info.tokens_in, info.tokens_out, info.cost) == (5, 4000, 50, 0.75)
     assert info.seconds >= before > 0

@@ -8,6 +8,7 @@ from typing import Any
 from stored_cases import FULL, case
 
 from places import Place
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import Record
 from ragtriage.core.verdicts import (
     Citation,
@@ -73,7 +74,7 @@ def rows_after_a_run(place: Place) -> dict[str, list[dict[str, Any]]]:
         for record in RECORDS:
             run.keep(record, READING)
         run.reject(RejectedRow(7, None, "it is no object"), RejectedRow(8, "sources", "is null"))
-        run.cost = 0.25
+        run.count_spending(Amount(0.25))
         run.finish()
         with open_answers(store.database) as answers:
             answers.remember(

@@ -4,6 +4,7 @@ import pytest
 from stored_cases import case, evaluated, identity_of
 
 from places import Place
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import StoreError
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
@@ -44,7 +45,7 @@ def test_opening_again_changes_no_table(tmp_path):
 
 def test_numbers_beyond_32_bits_are_kept(place):
     with open_store(place) as store, store.begin(identity_of([]), input="a", rows=1, judge="f") as run:
-        run.tokens_in, run.tokens_out = 2_156_000_000, 5_000_000_000
+        run.count_spending(Amount(tokens_in=2_156_000_000, tokens_out=5_000_000_000))
         run.reject(RejectedRow(3_000_000_000, "query", "is null"))
         run._places["case 1"] = 4_000_000_000
         run.keep(next(evaluated([case(1)])), CaseHeading("no-fault", "none", (), sure=True))

@@ -11,6 +11,7 @@ from inner_sessions import CASES, Session, asked, write
 from fake_decisions import Decider
 from in_process import said_by
 from ragtriage import NotStoredError, open_store
+from ragtriage.core.amount import Amount
 from ragtriage.judges.budget import Ledger
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import Store
@@ -447,7 +448,7 @@ def spend(store: Store, rows: str, session: str, cost: float, requests: int) -> 
     else:
         run = store.resume(number, configuration=marks)
     with run:
-        run.cost, run.requests = run.cost + cost, run.requests + requests
+        run.count_spending(Amount(cost, requests))
 
 
 def test_what_others_spent_is_left_out_and_earlier_sessions_are_not(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import JoinedEvaluation
 from ragtriage.execution.evaluate_file import configuration_of, fingerprints_of, keep_told
-from ragtriage.execution.evaluating import RunSpending
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import is_local
@@ -70,21 +69,21 @@ class HarnessRuns:
         self._ledger = built.ledger or Ledger()
         self._kept: dict[str, _Kept] = {}
         self._left: set[str] = set()
-        self._open: tuple[str, RunWriter, RunSpending] | None = None
+        self._open: tuple[str, RunWriter] | None = None
 
     def begin(self, name: str, rows: Sequence[Case | Rejected]) -> None:
         """Begin a run of rows that are all known, which it keeps in their order."""
-        writer, _ = self._writer(name)
+        writer = self._writer(name)
         writer.reject(*(row for row in rows if isinstance(row, Rejected) and (row.field or row.twin_of is None)))
         for _ in writer.todo(row for row in rows if isinstance(row, Case)):
             pass  # each has its place now
 
     def keep(self, name: str, record: Record) -> tuple[Finding, ...]:
         """Keep a record in the run of this name, and return its findings; raises a StoreError where it can't."""
-        writer, spending = self._writer(name)
+        writer = self._writer(name)
         assessed = self._config.assess(record)
         writer.keep(record, self._config.heading(record, assessed))
-        spending.count(self._ledger.spent)
+        writer.count_spending(self._ledger.spent)
         self._kept[name].rows.add(record.case)
         return assessed.findings
 
@@ -97,9 +96,9 @@ class HarnessRuns:
         self._answers.flush()
         if self._open is None:
             return
-        name, writer, spending = self._open
+        name, writer = self._open
         rows = self._kept[name].rows
-        spending.count(self._ledger.spent)
+        writer.count_spending(self._ledger.spent)
         if name in self._left:
             writer.interrupt()
         else:
@@ -120,16 +119,17 @@ class HarnessRuns:
         """The number of a run that was begun."""
         return self._kept[name].number
 
-    def _writer(self, name: str) -> tuple[RunWriter, RunSpending]:
+    def _writer(self, name: str) -> RunWriter:
         if self._open is None or self._open[0] != name:
             self.rest()
             known = self._kept.get(name)
             writer = self._begun(name) if known is None else self._store.resume(known.number)
             self._kept.setdefault(name, _Kept(writer.number))
-            self._open = name, writer, RunSpending(writer, self._ledger.spent)
+            writer.begin_spending(self._ledger.spent)
+            self._open = name, writer
             if self._built.ledger:
-                self._answers.payer = self._open[2]  # a kill must not lose what the answers that are kept have cost
-        return self._open[1:]
+                self._answers.payer = writer  # a kill must not lose what the answers that are kept have cost
+        return self._open[1]
 
     def _begun(self, name: str) -> RunWriter:
         about = About(commit=commit_in(Path.cwd())).stored()

@@ -24,7 +24,6 @@ from ragtriage.execution.evaluating import (
     RowsRead,
     RunFinished,
     RunResumed,
-    RunSpending,
     RunStarted,
     RunStopped,
 )
@@ -290,26 +289,26 @@ def write_run(
     """
     run, built = ready.run, ready.built
     ledger = built.ledger or Ledger()
-    ledger.spent_before += run.cost
-    spending = RunSpending(run, ledger.spent)
+    ledger.spent_before += run.spent.cost
+    run.begin_spending(ledger.spent)
     stop = lambda error: ledger.stop(str(error))  # noqa: E731  # short
     evaluation = Evaluation(built, config, run, tally, stop)
 
     def done(record: Record, findings: tuple[Finding, ...]) -> None:
-        spending.count(ledger.spent)
+        run.count_spending(ledger.spent)
         notify(CaseDone(record, findings))
 
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             run.head_anew(_headed_anew(store.run(run.number), config, tally))
         if built.ledger:
-            answers.payer = spending  # a kill must not lose what the answers that are kept have cost
+            answers.payer = run  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = stop
         try:
             evaluation.run(run.todo(ready.cases.read(run.reject)), done)
         finally:
             answers.on_failure = _ignore
-            spending.count(ledger.spent)
+            run.count_spending(ledger.spent)
             try:
                 built.close()
             finally:

@@ -1,7 +1,6 @@
 """Cases are evaluated into a writer: the one loop that every command, test session and process runs.
 
-And what is told meanwhile: what happens, as values (a command prints them, a monitor or a viewer can follow them), and
-what was spent.
+And what is told meanwhile: what happens, as values (a command prints them, a monitor or a viewer can follow them).
 """
 
 from __future__ import annotations
@@ -9,10 +8,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case, Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
@@ -24,12 +21,6 @@ from ragtriage.runs.selection import RowCounts
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import RunWriter
 from ragtriage.store.folder_writer import FolderWriter
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from ragtriage.store.answers import Spendings
-
 
 INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
 """Why a run stopped after Ctrl-C."""
@@ -103,32 +94,6 @@ class RunFinished:
 
 Event = RowsRead | RunStarted | RunResumed | CaseDone | RunStopped | RunFinished
 Listener = Callable[[Event], None]
-
-
-class RunSpending:
-    """Adds what a command spends on a run, from now on, to what earlier starts of the same run did.
-
-    `spent` is what the command has spent so far, on other runs.
-    """
-
-    def __init__(self, run: RunWriter, spent: Amount) -> None:
-        self._run = run
-        self._before = Amount(run.cost, run.requests, run.tokens_in, run.tokens_out) - spent
-
-    def count(self, spent: Amount) -> None:
-        """Set what was spent on the run; the command has spent so much by now."""
-        for name, value in asdict(self._before + spent).items():
-            setattr(self._run, name, value)
-
-    def keep(self, connection: Connection, spent: Amount) -> None:
-        """See `ragtriage.store.answers.Payer`."""
-        self.count(spent)
-        self._run.keep_spending(connection)
-
-    def by_run(self, spent: Amount) -> Spendings:
-        """See `ragtriage.store.answers.Payer`."""
-        self.count(spent)
-        return {self._run.number: self._run.spent()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -26,7 +25,7 @@ from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
 from ragtriage.store.lease import QuestionLocks
 from ragtriage.store.preparing import prepare
-from ragtriage.store.run_writer import raise_spending
+from ragtriage.store.run_writer import RunWriter, raise_spending
 from ragtriage.store.schema import answers, meta, tickets
 
 BATCH = 500
@@ -43,16 +42,6 @@ _SPENT_ON = "spent on run "
 
 Spendings = Mapping[int, Mapping[str, float]]
 """The number of a run → what was spent on it, by column."""
-
-
-class Payer(Protocol):
-    """Where it is written what answers have cost, such as a run."""
-
-    def keep(self, connection: Connection, spent: Amount) -> None:
-        """Write it in the transaction of the answers; `spent` is what they were remembered with."""
-
-    def by_run(self, spent: Amount) -> Spendings:
-        """The same as values."""
 
 
 def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> "Answers":
@@ -84,8 +73,8 @@ class Answers(AbstractContextManager["Answers"]):
     def __init__(self, database: Database, *, owned: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._owned = owned
-        self.payer: Payer | None = None
-        """What the answers cost is written there, in the same transaction."""
+        self.payer: RunWriter | None = None
+        """What the answers cost is written with this run, in the same transaction."""
         self.on_failure: Callable[[StoreError], None] = lambda _: None
         """Called when the database can't be read or written, before the error is raised: nothing more should be asked.
         """
@@ -195,7 +184,8 @@ class Answers(AbstractContextManager["Answers"]):
             _insert(connection, self._database, unwritten.values())
             self._locks.answered(connection, unwritten)
             if self.payer:
-                self.payer.keep(connection, self._spent)
+                self.payer.count_spending(self._spent)
+                self.payer.keep_spending(connection)
             raise_spending(connection, self._spent_on)
 
         self._database.write(write)
@@ -205,7 +195,10 @@ class Answers(AbstractContextManager["Answers"]):
 
     def _let_overflow(self, error: StoreError) -> None:
         """Make safe what the database couldn't take, and say so in the error."""
-        spent_on = {**self._spent_on, **(self.payer.by_run(self._spent) if self.payer else {})}
+        spent_on = dict(self._spent_on)
+        if self.payer:
+            self.payer.count_spending(self._spent)
+            spent_on[self.payer.number] = self.payer.spending
         with suppress(StoreError, OSError):
             self._overflow.add(self._unwritten().values(), spent_on)
             self._overflown, self._spent_on, self._waiting = dict(self._unwritten()), spent_on, {}

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
+from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
 from ragtriage.readers import Rejected
@@ -30,7 +31,7 @@ SECONDS = 2.0
 CHARACTERS = 4_000_000
 """How much text waits at most, so that very long rows don't fill the memory."""
 
-SPENT = ("seconds", "cost", "requests", "tokens_in", "tokens_out")
+SPENT = ("seconds", *asdict(NOTHING))
 """Columns of a run that hold what was spent on it."""
 
 LOOKED_UP = 64
@@ -85,10 +86,8 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         self._waiting = _Waiting()
         self._seconds = info.seconds
         self._started = time.monotonic()
-        self.cost = info.cost
-        """What was spent so far, in US dollars; the judge's owner counts it up, and it is stored with every flush. So
-        are the requests that were paid for, and the tokens of both directions."""
-        self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
+        self.spent = self._spent_before = info.spent
+        """On models, by all that wrote the run; it is stored with every flush."""
         self.beside: Callable[[Connection], None] = _nothing
         """Writes what records have moved in their transaction, so that a kill leaves both or neither. It may be called
         again with the same, where a server broke a transaction off."""
@@ -155,17 +154,25 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         self._database.write(write)
         self._waiting = _Waiting()
 
+    def begin_spending(self, spent: Amount) -> None:
+        """From now on this command spends on the run; it has spent so much already, on others."""
+        self._spent_before = self.spent - spent
+
+    def count_spending(self, spent: Amount) -> None:
+        """The command has spent so much by now."""
+        self.spent = self._spent_before + spent
+
     def keep_spending(self, connection: Connection) -> None:
         """Write what was spent so far, in somebody else's transaction."""
-        self._lease.renew(connection, self._database, **({} if self._copies else self.spent()))
+        self._lease.renew(connection, self._database, **({} if self._copies else self.spending))
 
     def finish(self, **values: Any) -> None:
         """Commit everything and mark the run as finished. `values` are said of it instead, by column."""
-        self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
+        self._close(**{"state": FINISHED, "finished": now(), **self.spending, **values})
 
     def interrupt(self) -> None:
         """Commit everything and mark the run as interrupted: it can be continued."""
-        self._close(state=INTERRUPTED, finished=now(), **self.spent())
+        self._close(state=INTERRUPTED, finished=now(), **self.spending)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error and self._copies:  # the next copy begins anew, and what waits may be what the error is about
@@ -200,15 +207,10 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         self._database.write(write)
         self._waiting = _Waiting()
 
-    def spent(self) -> dict[str, float]:
+    @property
+    def spending(self) -> dict[str, float]:
         """What was spent so far, by column."""
-        return {
-            "seconds": self._seconds + time.monotonic() - self._started,
-            "cost": self.cost,
-            "requests": self.requests,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-        }
+        return {"seconds": self._seconds + time.monotonic() - self._started, **asdict(self.spent)}
 
     def _beat(self) -> None:
         self._database.write(lambda connection: self._lease.renew(connection, self._database), patient=False)

@@ -20,7 +20,7 @@ from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.execution.evaluate_file import configuration_of, judge_for, keep_told
-from ragtriage.execution.evaluating import Evaluation, RunSpending
+from ragtriage.execution.evaluating import Evaluation
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
@@ -277,14 +277,14 @@ def _write(
 ) -> None:
     """Judge what is missing, in its place among all cases, with what it cost."""
     ledger = built.ledger or Ledger()
-    spending = RunSpending(run, ledger.spent)
+    run.begin_spending(ledger.spent)
     if built.ledger:
-        answers.payer = spending  # a kill must not lose what the answers that are kept have cost
+        answers.payer = run  # a kill must not lose what the answers that are kept have cost
     try:
         todo = (case for case in run.todo(cases) if case.id in missing)
-        Evaluation(built, config, run, SlicedTally(config)).run(todo, lambda *_: spending.count(ledger.spent))
+        Evaluation(built, config, run, SlicedTally(config)).run(todo, lambda *_: run.count_spending(ledger.spent))
     finally:
-        spending.count(ledger.spent)
+        run.count_spending(ledger.spent)
         answers.payer = None
         run.flush()
         built.memory.flush()
