@@ -21,8 +21,8 @@ from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats import Repeats
-from ragtriage.runs.run import About
+from ragtriage.runs.repeats import repeat_summary
+from ragtriage.runs.run import About, ScoredCase
 
 VOID = {"meta", "link", "input", "br", "hr", "img", "wbr"}
 DRAWN = {"rect", "line"}
@@ -198,11 +198,10 @@ def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many) -> None
 
 def repeated(folder: Path, judge: str, *trials: Record) -> str:
     """The page of a case that was evaluated so many times."""
-    repeats = Repeats(EvaluationConfig(METRICS, THRESHOLDS, ()))
-    for number, record in enumerate(trials):
-        repeats.add(number, record)
+    scored = [[ScoredCase(record.case.id, outcomes=record.outcomes)] for record in trials]
+    repeats = repeat_summary(scored, EvaluationConfig(METRICS, THRESHOLDS, ()))
     header, summary = Header("1", judge=judge), summary_of(trials[:1], METRICS, {})
-    return page_of(folder, [(trials[0], ())], summary, header, repeats=RepeatsReport(repeats.summary(), (1, 2)))
+    return page_of(folder, [(trials[0], ())], summary, header, repeats=RepeatsReport(repeats, (1, 2)))
 
 
 def test_repetitions_stand_in_the_report_only_where_a_run_was_repeated(tmp_path: Path, rich_record: Record) -> None:
@@ -217,11 +216,11 @@ def test_repetitions_stand_in_the_report_only_where_a_run_was_repeated(tmp_path:
     assert text.count('id="repetitions"') == 1
     assert 'href="#repetitions"' in text
     assert "2 trials of 1 case." in text
-    for head in ("spread", "flips", "sees", "noise"):
+    for head in ("spread", "flips", "sees"):
         assert f">{head}</th>" in text
     assert '<th scope="row" dir="auto">case/1</th>' in text
     assert "<script>alert(1)</script>" not in harmless
-    assert repeats_report(Repeats(EvaluationConfig(METRICS, THRESHOLDS, ())).summary())[1] == ()
+    assert repeats_report(repeat_summary([], EvaluationConfig(METRICS, THRESHOLDS, ())))[1] == ()
 
 
 @pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("openai:m", ALIKE)])

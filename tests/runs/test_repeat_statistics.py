@@ -43,7 +43,7 @@ def test_a_difference_of_this_size_is_seen_as_often_as_is_stated(noise: float) -
     for _ in range(30):  # data sets: that of a single one is an estimate itself, and a few per cent off
         truth, _ = normal(generator, 0.0, (CASES,))
         grid = np.stack([judged(generator, truth, noise) for _ in range(TRIALS)], axis=1)
-        found.append((smallest_difference(grid, np.ones(CASES)) or (0.0, 0.0))[0])
+        found.append(smallest_difference(grid, np.ones(CASES)) or 0.0)
     smallest = float(np.mean(found))
 
     assert seen(generator, smallest, noise) == pytest.approx(POWER, abs=0.03)
@@ -51,27 +51,11 @@ def test_a_difference_of_this_size_is_seen_as_often_as_is_stated(noise: float) -
     assert seen(generator, smallest / 2, noise) < 0.5
 
 
-@pytest.mark.parametrize("claims", [3, 8])
-def test_it_holds_for_shares_of_a_few_verdicts_too(claims: int) -> None:
-    generator = np.random.default_rng(11)
-    chance = generator.beta(4, 2, CASES)
-    grid = np.stack([generator.binomial(claims, chance) / claims for _ in range(TRIALS)], axis=1)
-    _, floor = smallest_difference(grid, np.ones(CASES)) or (0.0, 0.0)
-
-    # nothing but the judge tells the versions apart: the same chances again, and such as are all a little lower
-    rates = []
-    for shift in (0.0, floor):
-        first, second = (generator.binomial(claims, chance, (EXPERIMENTS, CASES)) / claims for _ in range(2))
-        rates.append(seen_in(first - second + shift))
-
-    assert rates == [pytest.approx(1 - LEVEL, abs=0.015), pytest.approx(POWER, abs=0.05)]
-
-
 def test_an_example_worked_out_by_hand() -> None:
     # variance over cases 1/3 in each trial, no noise: ω² is 1/3
     grid = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
 
-    assert smallest_difference(grid, np.ones(4)) == (pytest.approx(REACH * sqrt(1 / 3 / 4)), 0.0)
+    assert smallest_difference(grid, np.ones(4)) == pytest.approx(REACH * sqrt(1 / 3 / 4))
     assert pytest.approx(1.95996 + 0.84162, abs=1e-4) == REACH  # the usual 2.8
 
 
@@ -92,9 +76,8 @@ def test_more_cases_and_less_noise_see_more() -> None:
     generator = np.random.default_rng(3)
     truth, _ = normal(generator, 0.0, (1000,))
     quiet, loud = (np.stack([judged(generator, truth, noise) for _ in range(3)], axis=1) for noise in (0.01, 0.3))
-    few, many = (smallest_difference(quiet[:n], np.ones(n)) or (0.0, 0.0) for n in (100, 1000))
-    noisy = smallest_difference(loud, np.ones(1000)) or (0.0, 0.0)
+    few, many = (smallest_difference(quiet[:n], np.ones(n)) or 0.0 for n in (100, 1000))
+    noisy = smallest_difference(loud, np.ones(1000)) or 0.0
 
-    assert many[0] < few[0]
-    assert many[0] < noisy[0]
-    assert many[1] < noisy[1] < noisy[0]
+    assert many < few
+    assert many < noisy

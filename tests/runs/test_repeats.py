@@ -11,38 +11,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ragtriage import METRICS, ConfigError, Score, Undefined, metrics_named
-from ragtriage.core.case import Case, Record
+from ragtriage import METRICS, Score, Undefined, metrics_named
 from ragtriage.core.statistics import REACH
 from ragtriage.core.verdicts import Outcome
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats import WORST, MetricRepeat, Repeats, RepeatSummary
+from ragtriage.runs.repeats import WORST, MetricRepeat, RepeatSummary, repeat_summary
+from ragtriage.runs.run import ScoredCase
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 CONFIG = EvaluationConfig(GROUNDEDNESS, thresholds_with({}), ())
 
 
-def record(case: str, outcome: Outcome | float, *, weight: float = 1.0) -> Record:
+def scored(case: str, outcome: Outcome | float, *, weight: float = 1.0) -> ScoredCase:
     found = Score(outcome, 1) if isinstance(outcome, float) else outcome
-    return Record(Case(case, "What?", weight=weight), {}, {"groundedness": found})
+    return ScoredCase(case, weight=weight, outcomes={"groundedness": found})
 
 
-def repeated(*trials: Sequence[Record], thresholds: dict[str, float] | None = None) -> RepeatSummary:
-    repeats = Repeats(CONFIG if thresholds is None else replace(CONFIG, thresholds=thresholds))
-    for trial, records in enumerate(trials):
-        for one in records:
-            repeats.add(trial, one)
-    return repeats.summary()
+def repeated(*trials: Sequence[ScoredCase], thresholds: dict[str, float] | None = None) -> RepeatSummary:
+    return repeat_summary(trials, CONFIG if thresholds is None else replace(CONFIG, thresholds=thresholds))
 
 
 def scores(*rows: Sequence[float], **weights: float) -> MetricRepeat:
     """Rows are cases, columns are trials."""
     trials = zip(*rows, strict=True)
     ((found),) = repeated(
-        *([record(f"c{i}", v, weight=weights.get(f"c{i}", 1.0)) for i, v in enumerate(t)] for t in trials)
+        *([scored(f"c{i}", v, weight=weights.get(f"c{i}", 1.0)) for i, v in enumerate(t)] for t in trials)
     ).metrics
     return found
 
@@ -59,7 +55,6 @@ def test_an_example_worked_out_by_hand() -> None:
     assert found.flips == 0.5
     # the trials' variances over cases are 1/8, 0 and 1/2: 5/24 in the mean, of which 1/12 is the judge's
     assert found.smallest == pytest.approx(REACH * sqrt((5 / 24 - 1 / 12 + 2 / 12) / 2))
-    assert found.floor == pytest.approx(REACH * sqrt(2 / 12 / 2))
     assert [(c.case, c.flipped) for c in found.worst] == [("c0", True), ("c1", False)]
     assert [c.mean for c in found.worst] == pytest.approx([5 / 6, 1 / 3])
     assert [c.spread for c in found.worst] == pytest.approx([sqrt(1 / 12)] * 2)
@@ -72,15 +67,15 @@ def test_noise_alone_makes_a_difference_that_can_not_be_seen() -> None:
     assert found.case_spread == pytest.approx(sqrt(1 / 2))
     assert found.flips == 1.0
     # a variance of 1/2 in each case is more than the 25/99 over cases: nothing is left for how the cases differ
-    assert found.smallest == found.floor == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
+    assert found.smallest == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
 
 
 def test_what_is_undefined_or_failed_is_left_out_and_counted() -> None:
     none, broken = Undefined("no response was given"), Undefined("time-out", failed=True)
     (found,) = repeated(
-        [record("a", 1.0), record("b", 0.0), record("c", none)],
-        [record("a", 0.5), record("b", broken), record("c", none)],
-        [record("a", broken), record("b", 0.0), record("c", none)],
+        [scored("a", 1.0), scored("b", 0.0), scored("c", none)],
+        [scored("a", 0.5), scored("b", broken), scored("c", none)],
+        [scored("a", broken), scored("b", 0.0), scored("c", none)],
     ).metrics
 
     assert (found.cases, found.undefined, found.failed) == (2, 3, 2)
@@ -101,35 +96,24 @@ def test_weights_count_in_the_mean_as_they_do_in_a_run() -> None:
 
 def test_nothing_is_nothing_and_a_single_trial_has_no_spread() -> None:
     assert repeated().metrics[0].mean is None
-    (found,) = repeated([record("a", Undefined("no"))], [record("a", Undefined("no"))]).metrics
+    (found,) = repeated([scored("a", Undefined("no"))], [scored("a", Undefined("no"))]).metrics
     assert (found.mean, found.spread, found.flips, found.smallest, found.cases) == (None, None, None, None, 0)
 
     one = scores([1.0], [0.0])
     assert (one.mean, one.spread, one.case_spread, one.flips) == (0.5, *[None] * 3)
-    assert (one.smallest, one.floor, one.worst) == (None, None, ())  # nothing is known of the judge's noise
+    assert (one.smallest, one.worst) == (None, ())  # nothing is known of the judge's noise
 
 
 def test_a_flip_is_across_the_threshold_of_a_metric_that_has_one() -> None:
-    (found,) = repeated([record("a", 0.0)], [record("a", 1.0)], thresholds={}).metrics
+    (found,) = repeated([scored("a", 0.0)], [scored("a", 1.0)], thresholds={}).metrics
     assert found.flips is None
     assert found.worst[0].flipped is False
 
     # where lower is better, a score at the threshold is good: 0.2 and 0.1 are both low, 0.2 and 0.3 are not
     lower = [replace(GROUNDEDNESS[0], better="lower")]
     for second, flips in ((0.1, 0.0), (0.3, 1.0)):
-        repeats = Repeats(EvaluationConfig(lower, {"groundedness": 0.2}, ()))
-        for trial, value in enumerate((0.2, second)):
-            repeats.add(trial, record("a", value))
-        assert repeats.summary().metrics[0].flips == flips
-
-
-def test_a_case_counts_once_in_a_trial() -> None:
-    repeats = Repeats(CONFIG)
-    repeats.add(7, record("a", 1.0))
-    repeats.add(2, record("a", 1.0))
-
-    with pytest.raises(ConfigError, match="'a' comes twice in trial 7"):
-        repeats.add(7, record("a", 0.0))
+        trials = [[scored("a", value)] for value in (0.2, second)]
+        assert repeat_summary(trials, EvaluationConfig(lower, {"groundedness": 0.2}, ())).metrics[0].flips == flips
 
 
 def test_only_the_worst_cases_are_listed() -> None:
@@ -145,7 +129,7 @@ grids = st.integers(2, 4).flatmap(
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(2, 5))
 def test_trials_that_are_the_same_have_no_spread_and_flip_nothing(values: list[float], times: int) -> None:
-    records = [record(f"c{i}", value) for i, value in enumerate(values)]
+    records = [scored(f"c{i}", value) for i, value in enumerate(values)]
     (found,) = repeated(*[records] * times).metrics
 
     assert found.spread == pytest.approx(0, abs=1e-12)
@@ -155,28 +139,24 @@ def test_trials_that_are_the_same_have_no_spread_and_flip_nothing(values: list[f
 
 @given(grids, st.randoms())
 def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -> None:
-    pairs = [(t, record(f"c{i}", v))
-             for i, row in enumerate(grid) for t, v in enumerate(row)]  # fmt: skip
-    there, back = Repeats(CONFIG), Repeats(CONFIG)
-    for pair in pairs:
-        there.add(*pair)
-    chance.shuffle(pairs)
-    for pair in pairs:
-        back.add(*pair)
-    one, other = there.summary().metrics[0], back.summary().metrics[0]
+    trials = [[scored(f"c{i}", row[t]) for i, row in enumerate(grid)] for t in range(len(grid[0]))]
+    there = repeated(*trials)
+    for trial in trials:
+        chance.shuffle(trial)
+    one, other = there.metrics[0], repeated(*trials).metrics[0]
 
-    for name in ("mean", "spread", "case_spread", "flips", "smallest", "floor"):
+    for name in ("mean", "spread", "case_spread", "flips", "smallest"):
         assert getattr(one, name) == pytest.approx(getattr(other, name)), name
     assert [c.case for c in one.worst] == [c.case for c in other.worst]
     assert 0 <= one.flips <= 1
 
 
 def test_machines_get_numbers_in_a_stable_shape() -> None:
-    found = json.loads(json.dumps(repeated([record("a", 1.0)], [record("a", 0.0)]).as_json(), allow_nan=False))
+    found = json.loads(json.dumps(repeated([scored("a", 1.0)], [scored("a", 0.0)]).as_json(), allow_nan=False))
 
     assert (found["trials"], found["cases"], list(found["metrics"])) == (2, 1, ["groundedness"])
     assert set(found["metrics"]["groundedness"]) == {
-        "better", "mean", "spread", "case_spread", "flips", "smallest", "floor", "cases", "undefined",
+        "better", "mean", "spread", "case_spread", "flips", "smallest", "cases", "undefined",
         "failed", "worst",
     }  # fmt: skip
     assert found["same"] is False
@@ -187,15 +167,15 @@ def test_machines_get_numbers_in_a_stable_shape() -> None:
     [("c", 0.5, True), ("c", 0.6, False), ("c", Undefined("none"), False), ("d", 0.5, False)],
 )
 def test_trials_are_the_same_only_if_no_score_differs(case: str, outcome: Outcome | float, same: bool) -> None:
-    first = record("c", 0.5)
+    first = scored("c", 0.5)
 
-    assert repeated([first], [first], [record(case, outcome)]).same is same
+    assert repeated([first], [first], [scored(case, outcome)]).same is same
 
 
 def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
-    broken = record("a", Undefined("time-out", failed=True))
+    broken = scored("a", Undefined("time-out", failed=True))
 
-    assert repeated([record("a", 1.0)]).same is False
+    assert repeated([scored("a", 1.0)]).same is False
     assert repeated([broken], [broken]).same is False
 
 
@@ -208,25 +188,24 @@ def shown(summary: RepeatSummary, width: int = 100, judge: str = "openai:some-mo
 
 def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     broken = Undefined("time-out", failed=True)
-    trials = [[record("a", v), record("b", 0.5), record("c", w)] for v, w in ((1.0, 1.0), (0.0, broken))]
+    trials = [[scored("a", v), scored("b", 0.5), scored("c", w)] for v, w in ((1.0, 1.0), (0.0, broken))]
 
     text = shown(repeated(*trials))
 
     assert text.startswith("2 trials of 3 cases · rows.jsonl · judged by openai:some-model\n")
-    assert "\nGrounded  0.54   0.412  0.354  50.0 %  1.253  1.253         1\n" in text
+    assert "\nGrounded  0.54   0.412  0.354  50.0 %  1.253         1\n" in text
     assert "they failed: Grounded 1. The same command tries these again." in text
     assert "\na     Grounded  0.50   0.707  flips\n" in text
     assert "\x1b" not in text
     assert "nothing to show" in shown(repeated())
-    everything = Repeats(replace(CONFIG, metrics=METRICS))
-    everything.add(0, record("a", 1.0))
-    assert all(m.title in shown(everything.summary()) for m in METRICS)
-    assert "Least alike" not in shown(everything.summary())
+    everything = repeat_summary([[scored("a", 1.0)]], replace(CONFIG, metrics=METRICS))
+    assert all(m.title in shown(everything) for m in METRICS)
+    assert "Least alike" not in shown(everything)
 
 
 @pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("openai:x", ALIKE)])
 def test_trials_that_are_the_same_are_said_to_be_so_instead_of_zeros(judge: str, told: str) -> None:
-    trial = [record("a", 1.0), record("b", 0.0)]
+    trial = [scored("a", 1.0), scored("b", 0.0)]
     text = shown(repeated(trial, trial), 200, judge)
 
     assert told in text
@@ -236,10 +215,10 @@ def test_trials_that_are_the_same_are_said_to_be_so_instead_of_zeros(judge: str,
 
 
 def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
-    found = repeated([record("a", 1.0), record("b", 0.5)], [record("a", 0.0), record("b", 0.5)])
+    found = repeated([scored("a", 1.0), scored("b", 0.5)], [scored("a", 0.0), scored("b", 0.5)])
     (metric,) = found.metrics
     wordy = replace(found, metrics=(replace(metric, title="A metric with a very long title indeed"),))
 
     (line,) = [line for line in shown(wordy, 72).splitlines() if line.startswith("A metric")]
     numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % {metric.smallest:.3f}"
-    assert line.partition("…")[2].split() == [*numbers.split(), f"{metric.floor:.3f}"]
+    assert line.partition("…")[2].split() == numbers.split()

@@ -322,11 +322,11 @@ def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], 
 def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:
     heads, notes = ["metric", "mean", "sees"], [SEES]
     if not summary.same:
-        heads = ["metric", "mean", "spread", "case", "flips", "sees", "noise"]
+        heads = ["metric", "mean", "spread", "case", "flips", "sees"]
         notes = [
             "spread: of the run's mean over trials; case: of one case's score (standard deviations)",
             "flips: cases that are low in one trial and high in another",
-            f"{SEES}; noise: what the judge alone would hide",
+            SEES,
         ]
     left_out = any(m.undefined or m.failed for m in summary.metrics)
     rows = tuple(_row(m, same=summary.same, left_out=left_out) for m in summary.metrics)
@@ -338,8 +338,6 @@ def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
     if not same:
         cells += [_number(m.spread, 3), _number(m.case_spread, 3), _share(m.flips)]
     cells.append(_number(m.smallest, 3))
-    if not same:
-        cells.append(_number(m.floor, 3))
     if left_out:
         cells.append(f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "")
     return tuple(cells)

@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import heapq
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from ragtriage.core.case import Record
 from ragtriage.core.display import settled
-from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import REACH, Flags
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.run import Run, RunList
+from ragtriage.runs.run import Run, RunList, ScoredCase
 
 Grid = np.ndarray[Any, np.dtype[np.float64]]
 """Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
@@ -34,8 +33,8 @@ CORRELATION = 0.5
 lies in the middle between versions that have nothing in common and such as differ by the same amount everywhere."""
 
 
-def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None:
-    """The smallest difference of means between two versions, and the least that it could be.
+def smallest_difference(grid: Grid, weights: Grid) -> float | None:
+    """The smallest difference of means between two versions, in the metric's unit.
 
     Both versions answer the same n cases, are evaluated once each, and are compared case by case. A difference δ is
     seen with the stated power where δ = (z(1 − level/2) + z(power)) · √((ω² + σ_A² + σ_B²) / n): the power analysis of
@@ -47,9 +46,8 @@ def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None
     It assumes that cases are independent of each other, that the judge's noise on one case is independent of that on
     another, and enough cases for a mean to be normal (some twenty). With weights, n is Kish's (Σw)² / Σw².
 
-    Both are in the metric's unit. The floor is for ω² = 0, a change that moves all cases alike: only the judge's noise
-    hides it, and it is 0 for a judge that has none. None unless a case has two scores and a trial two cases, and where
-    all scores are the same, so that nothing is known of their variance. The weights are above 0.
+    None unless a case has two scores and a trial two cases, and where all scores are the same, so that nothing is known
+    of their variance. The weights are above 0.
     """
     noise = _noise(grid, weights)
     spreads = [found for scores in grid.T if (found := _variance(scores, weights)) is not None]
@@ -59,8 +57,7 @@ def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None
     if total == 0 == noise:
         return None
     between = max(0.0, total - noise)
-    apart = 2 * (1 - CORRELATION) * between
-    return REACH * sqrt((apart + 2 * noise) / size), REACH * sqrt(2 * noise / size)
+    return REACH * sqrt((2 * (1 - CORRELATION) * between + 2 * noise) / size)
 
 
 def _noise(grid: Grid, weights: Grid) -> float | None:
@@ -115,8 +112,6 @@ class MetricRepeat:
     smallest: float | None
     """The smallest difference between two versions of an application that these cases can show; see
     `smallest_difference`."""
-    floor: float | None
-    """The same for a change that moves all cases alike, so that nothing but the judge's noise hides it."""
     cases: int
     undefined: int
     """Scores that are left out because they are undefined: pairs of a case and a trial."""
@@ -152,126 +147,92 @@ def trials_of(store: RunList, run: Run) -> list[Run]:
     return [run, *(store.run(later[trial]) for trial in sorted(later))]
 
 
-def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary | None:
+def repeats_of(trials: Sequence[Run], config: EvaluationConfig) -> RepeatSummary | None:
     """How far several runs of the same cases agree; None for a single one."""
-    trials = list(trials)
-    if len(trials) < 2:
-        return None
-    repeats = Repeats(config)
-    for number, trial in enumerate(trials):
-        for record in trial.records():
-            repeats.add(number, record)
-    return repeats.summary()
+    return repeat_summary([trial.rows() for trial in trials], config) if len(trials) > 1 else None
 
 
-@dataclass
-class _MetricColumn:
-    """The scores of one metric, in the order in which they came."""
+def repeat_summary(trials: Iterable[Iterable[ScoredCase]], config: EvaluationConfig) -> RepeatSummary:
+    """How far trials agree; of a case nothing is held but its scores."""
+    places: dict[str, int] = {}
+    weights = array("d")
+    read: list[tuple[array[int], dict[str, array[float]]]] = []
+    failed, undefined = Counter[str](), Counter[str]()
+    for rows in trials:
+        at, columns = array("q"), {m.name: array("d") for m in config.metrics}
+        for row in rows:
+            if row.id not in places:
+                places[row.id] = len(places)
+                weights.append(row.weight)
+            at.append(places[row.id])
+            for name, column in columns.items():
+                value = np.nan
+                match row.outcomes.get(name):
+                    case Score(value=value):
+                        pass
+                    case Undefined(failed=True):
+                        failed[name] += 1
+                    case _:
+                        undefined[name] += 1
+                column.append(value)
+        read.append((at, columns))
 
-    case: array[int] = field(default_factory=lambda: array("q"))
-    trial: array[int] = field(default_factory=lambda: array("q"))
-    value: array[float] = field(default_factory=lambda: array("d"))
-    undefined: int = 0
-    failed: int = 0
+    def grid(name: str) -> Grid:
+        found = np.full((len(places), len(read)), np.nan)
+        for trial, (at, columns) in enumerate(read):
+            found[np.array(at, np.intp), trial] = columns[name]
+        return found
+
+    grids = {m.name: grid(m.name) for m in config.metrics}
+    whole = len(read) > 1 and all(len(at) == len(places) for at, _ in read) and not failed
+    return RepeatSummary(
+        len(read),
+        len(places),
+        tuple(
+            _metric(m, grids[m.name], np.array(weights), list(places), config.thresholds.get(m.name),
+                    undefined[m.name], failed[m.name])
+            for m in config.metrics
+        ),
+        whole and all(np.isclose(one, one[:, :1], rtol=0, atol=1e-9, equal_nan=True).all() for one in grids.values()),
+    )  # fmt: skip
 
 
-class Repeats:
-    """Counts the records of several trials as they come, in any order.
+def _metric(  # what was found of it, and by what it is read
+    metric: Metric, grid: Grid, weights: Grid, ids: Sequence[str], threshold: float | None, undefined: int, failed: int
+) -> MetricRepeat:
+    runs = [_mean(scores, weights) for scores in grid.T if not np.isnan(scores).all()]
+    spreads = _spreads(grid)
+    flipped = _flipped(grid, threshold, metric.better)
+    several = ~np.isnan(spreads)
+    return MetricRepeat(
+        metric.name,
+        metric.title,
+        metric.better,
+        float(np.mean(runs)) if runs else None,
+        float(np.std(runs, ddof=1)) if len(runs) > 1 else None,
+        float(np.mean(spreads[several])) if several.any() else None,
+        float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
+        smallest_difference(grid, weights),
+        int((~np.isnan(grid)).any(axis=1).sum()),
+        undefined,
+        failed,
+        _worst(grid, spreads, flipped, ids),
+    )
 
-    Of a case nothing is held but its scores.
-    """
 
-    def __init__(self, config: EvaluationConfig) -> None:
-        self._config = config
-        self._columns = {m.name: _MetricColumn() for m in config.metrics}
-        self._cases: dict[str, int] = {}
-        self._weights = array("d")
-        self._counted: list[int] = []
-        self._trials: dict[int, int] = {}
-        """Trial → its column; `_counted` holds a bit for each of a case's columns that was counted."""
-
-    def add(self, trial: int, record: Record) -> None:
-        """Count one record."""
-        case = self._cases.setdefault(record.case.id, len(self._cases))
-        place = self._trials.setdefault(trial, len(self._trials))
-        if case == len(self._weights):
-            self._weights.append(record.case.weight)
-            self._counted.append(0)
-        if self._counted[case] >> place & 1:
-            raise ConfigError(f"case {record.case.id!r} comes twice in trial {trial}: count each case once in a trial")
-        self._counted[case] |= 1 << place
-        for name, column in self._columns.items():
-            match record.outcomes.get(name):
-                case Score(value=value):
-                    column.case.append(case)
-                    column.trial.append(place)
-                    column.value.append(value)
-                case Undefined(failed=True):
-                    column.failed += 1
-                case _:
-                    column.undefined += 1
-
-    def summary(self) -> RepeatSummary:
-        """What was counted so far."""
-        metrics = tuple(self._metric(m) for m in self._config.metrics)
-        return RepeatSummary(len(self._trials), len(self._cases), metrics, self._same(metrics))
-
-    def _same(self, metrics: Sequence[MetricRepeat]) -> bool:
-        whole = (1 << len(self._trials)) - 1
-        return (
-            len(self._trials) > 1
-            and all(counted == whole for counted in self._counted)
-            and not any(metric.failed for metric in metrics)
-            and all(
-                np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
-                for grid in map(self._grid, self._columns.values())
-            )
+def _worst(grid: Grid, spreads: Grid, flipped: Flags | None, ids: Sequence[str]) -> tuple[CaseRepeat, ...]:
+    """The cases that are least alike: by their spread, then by id."""
+    unlike = [i for i in range(len(ids)) if spreads[i] > 0]
+    order = heapq.nsmallest(WORST, unlike, key=lambda i: (-settled(float(spreads[i]), 3), ids[i]))
+    return tuple(
+        CaseRepeat(
+            case=ids[i],
+            mean=float(np.nanmean(grid[i])),
+            spread=float(spreads[i]),
+            flipped=bool(flipped is not None and flipped[i]),
         )
-
-    def _grid(self, column: _MetricColumn) -> Grid:
-        grid = np.full((len(self._cases), len(self._trials)), np.nan)
-        grid[np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)] = column.value
-        return grid
-
-    def _metric(self, metric: Metric) -> MetricRepeat:
-        column = self._columns[metric.name]
-        grid = self._grid(column)
-        weights = np.array(self._weights)
-        runs = [_mean(scores, weights) for scores in grid.T if not np.isnan(scores).all()]
-        spreads = _spreads(grid)
-        flipped = _flipped(grid, self._config.thresholds.get(metric.name), metric.better)
-        smallest, floor = smallest_difference(grid, weights) or (None, None)
-        several = ~np.isnan(spreads)
-        return MetricRepeat(
-            metric.name,
-            metric.title,
-            metric.better,
-            float(np.mean(runs)) if runs else None,
-            float(np.std(runs, ddof=1)) if len(runs) > 1 else None,
-            float(np.mean(spreads[several])) if several.any() else None,
-            float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
-            smallest,
-            floor,
-            int((~np.isnan(grid)).any(axis=1).sum()),
-            column.undefined,
-            column.failed,
-            self._worst(grid, spreads, flipped),
-        )
-
-    def _worst(self, grid: Grid, spreads: Grid, flipped: Flags | None) -> tuple[CaseRepeat, ...]:
-        """The cases that are least alike: by their spread, then by id."""
-        ids = list(self._cases)
-        unlike = [i for i in range(len(ids)) if spreads[i] > 0]
-        order = heapq.nsmallest(WORST, unlike, key=lambda i: (-settled(float(spreads[i]), 3), ids[i]))
-        return tuple(
-            CaseRepeat(
-                case=ids[i],
-                mean=float(np.nanmean(grid[i])),
-                spread=float(spreads[i]),
-                flipped=bool(flipped is not None and flipped[i]),
-            )
-            for i in order
-        )
+        for i in order
+    )
 
 
 def _mean(scores: Grid, weights: Grid) -> float:
