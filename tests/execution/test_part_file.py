@@ -41,7 +41,7 @@ def long_cases() -> Iterator[Case]:
 def test_long_texts_are_written_as_they_come() -> None:
     with closing(PartFile(METRICS, texts=True)) as part:
         for position, case in enumerate(long_cases()):
-            part.add(CaseRow.of(Record(case), position, position + 1), made_up=False)
+            part.add(CaseRow.of(Record(case), position, position + 1))
         file = part.whole()
 
         groups = pq.ParquetFile(file).metadata
@@ -55,7 +55,7 @@ def test_long_texts_are_written_as_they_come() -> None:
 
 def test_a_part_that_is_let_go_is_closed_with_all_that_belongs_to_it() -> None:
     part = PartFile(METRICS, texts=True)
-    part.add(CaseRow.of(Record(next(long_cases())), 0, 1), made_up=False)
+    part.add(CaseRow.of(Record(next(long_cases())), 0, 1))
     part.close()
     del part
     gc.collect()  # what the writer says at its end, where its file is gone, fails this test
@@ -65,7 +65,7 @@ def test_a_part_that_is_let_go_is_closed_with_all_that_belongs_to_it() -> None:
 def test_cases_that_are_missing_or_stand_elsewhere_are_no_part(positions: tuple[int, ...]) -> None:
     with closing(PartFile(METRICS, texts=False)) as part:
         for position in positions:
-            part.add(CaseRow.of(Record(Case(f"c{position}", "Q?")), position, position + 1), made_up=False)
+            part.add(CaseRow.of(Record(Case(f"c{position}", "Q?")), position, position + 1))
         file = part.whole()
 
         for read in (
@@ -84,7 +84,7 @@ def ids_of(part: list[int]) -> Entries:
     """The ids of a part, as its file has them; a row that can't be used stands behind every case."""
     with closing(PartFile((), texts=False)) as file:
         for at, number in enumerate(part):
-            file.add(CaseRow(at, f"{number}", DIGESTS[number], row=2 * at + 1), made_up=number % 2 == 0)
+            file.add(CaseRow(at, f"{number}", DIGESTS[number], row=2 * at + 1))
         file.reject([Rejected(2 * at + 2, None, "no") for at in range(len(part))])
         return read_ids(file.whole())
 
@@ -96,7 +96,7 @@ def expected(parts: list[list[int]]) -> list[Duplicate]:
     for place, part in enumerate(parts):
         for at, number in enumerate(part):
             if number in seen:
-                found.append(Duplicate(place, at, 2 * at + 1, number % 2 == 0))
+                found.append(Duplicate(place, at, 2 * at + 1))
             seen.add(number)
     return found
 

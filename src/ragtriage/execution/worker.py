@@ -206,8 +206,8 @@ class Worker:
         if _changed(task):
             return changed
         file = self._opened(task.file.address, task.file.name)
-        folder, has_ids = folder_at(self.job.folder), "id" in file.mapping
-        with closing(FolderWriter(folder, self.job.manifest, task.plan, task.attempt, has_ids=has_ids)) as writer:
+        folder = folder_at(self.job.folder)
+        with closing(FolderWriter(folder, self.job.manifest, task.plan, task.attempt)) as writer:
             rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part))
             cases, tally, stopped = writer.todo(rows), SlicedTally(self.config), ""
             if ledger:

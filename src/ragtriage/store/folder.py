@@ -43,7 +43,7 @@ from ragtriage.store.part_file import (
 )
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
-FORMAT = 4
+FORMAT = 5
 AT_ONCE = 32
 """Small files that are read together."""
 T = TypeVar("T")

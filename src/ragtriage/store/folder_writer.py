@@ -10,7 +10,6 @@ from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case, Record
 from ragtriage.core.files import Folder
 from ragtriage.readers import Rejected
-from ragtriage.readers.case_rows import made_up_id
 from ragtriage.readers.files import ByteRange
 from ragtriage.readers.json_files import without_line
 from ragtriage.runs.case_row import CaseHeading, CaseRow
@@ -26,12 +25,12 @@ from ragtriage.store.part_file import EARLIER, Duplicate, PartFile, checksum
 class FolderWriter:
     """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`."""
 
-    def __init__(self, folder: Folder, manifest: Manifest, plan: PartPlan, attempt: str, *, has_ids: bool) -> None:
-        self._folder, self._plan, self._attempt, self._has_ids = folder, plan, attempt, has_ids
+    def __init__(self, folder: Folder, manifest: Manifest, plan: PartPlan, attempt: str) -> None:
+        self._folder, self._plan, self._attempt = folder, plan, attempt
         self._file = PartFile(manifest.metrics, texts=manifest.texts)
-        self._places: dict[str, tuple[int, int, bool]] = {}
+        self._places: dict[str, tuple[int, int]] = {}
         self._rejected: list[Rejected] = []
-        self._early: dict[int, tuple[CaseRow, bool]] = {}
+        self._early: dict[int, CaseRow] = {}
         """Cases that others come before which aren't there yet."""
         self.done = 0
         """How many cases are written, each behind all before it."""
@@ -45,24 +44,22 @@ class FolderWriter:
             if isinstance(row, Rejected):
                 self._rejected.append(replace(row, reason=self._in_any_part(row)))
                 continue
-            made_up = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
-            self._places[row.id] = self._cases, number, made_up
+            self._places[row.id] = self._cases, number
             self._cases += 1
             yield row
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
         """Keep the record of an evaluated case, and what the diagnosis says of it under the run's own criteria."""
-        position, number, made_up = self._places.pop(record.case.id)
-        self._early[position] = CaseRow.of(record, position, number, heading), made_up
+        position, number = self._places.pop(record.case.id)
+        self._early[position] = CaseRow.of(record, position, number, heading)
         while self.done in self._early:
-            self._write(*self._early.pop(self.done))
+            self._write(self._early.pop(self.done))
 
     def leave_out_the_rest(self) -> int:
         """Make do with the cases that are done, as if the others weren't there; how many are left out."""
         left = self._cases - self.done - len(self._early)
         for position in sorted(self._early):
-            row, made_up = self._early.pop(position)
-            self._write(replace(row, position=self.done), made_up=made_up)
+            self._write(replace(self._early.pop(position), position=self.done))
         self._cases = self.done
         return left
 
@@ -100,8 +97,8 @@ class FolderWriter:
         """Let go what was gathered."""
         self._file.close()
 
-    def _write(self, row: CaseRow, made_up: bool) -> None:  # noqa: FBT001  # a column
-        self._file.add(row, made_up=made_up)
+    def _write(self, row: CaseRow) -> None:
+        self._file.add(row)
         self._failed += row.failed
         self.done += 1
 

@@ -43,12 +43,12 @@ _OUTCOME = ("reason", "failed", "judged", "unknown")
 _FACTS = ("position", "row", "id", "id_digest", "content", "language", "weight", "relevant_ids", "tags")
 _STEPS = ("failed", "seconds", "time", "trace_id", "kind", "component", "rules", "sure", "steps")
 _REJECTED = ("row", "field", "reason")
-_FIXED = frozenset({*_FACTS, *_STEPS, *_REJECTED, "made_up", "texts"})
+_FIXED = frozenset({*_FACTS, *_STEPS, *_REJECTED, "texts"})
 _ESCAPED = ("id", "time", "trace_id")
 
 Entries = np.ndarray[Any, np.dtype[np.void]]
-ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("position", "<i8"), ("row", "<i8"), ("made_up", "?")])
-"""Both halves of an id's digest, the case's place among the part's cases and rows, whether the id was made up."""
+ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("position", "<i8"), ("row", "<i8")])
+"""Both halves of an id's digest, and the case's place among the part's cases and rows."""
 
 
 class PartFile:
@@ -64,13 +64,12 @@ class PartFile:
         self._file = cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115  # `close` closes it
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
-    def add(self, case: CaseRow, *, made_up: bool) -> None:
+    def add(self, case: CaseRow) -> None:
         """Take a case in; they come in the order of their positions."""
         row: dict[str, Any] = {name: getattr(case, name) for name in (*_FACTS, *_STEPS) if hasattr(case, name)}
         row |= {name: None if row[name] is None else escaped(row[name]) for name in _ESCAPED}
         row["tags"] = [(escaped(key), json.dumps(value, default=str)) for key, value in case.tags.items()]
         row["relevant_ids"] = None if case.relevant_ids is None else json.dumps(list(case.relevant_ids))
-        row["made_up"] = made_up
         if case.heading:
             row |= {name: getattr(case.heading, name) for name in ("kind", "component", "rules", "sure")}
         for name, outcome in case.outcomes.items():
@@ -172,12 +171,12 @@ def read_scores(file: BinaryIO, metric: str) -> Iterator[tuple[int, float | None
 
 def read_ids(file: BinaryIO) -> Entries:
     """The ids of the cases of a part, in their order."""
-    table = _read(file, ["position", "row", "made_up", "id_digest"])
+    table = _read(file, ["position", "row", "id_digest"])
     cases = table.filter(table["position"].is_valid())
     found = np.empty(len(cases), ENTRY)
     halves = np.frombuffer(b"".join(cases["id_digest"].to_pylist()), ">u8").reshape(-1, 2)
     found["high"], found["low"] = halves[:, 0], halves[:, 1]
-    for name in ("position", "row", "made_up"):
+    for name in ("position", "row"):
         found[name] = cases[name].to_numpy()
     _in_order(found["position"])
     return found
@@ -246,7 +245,7 @@ def _schema(metrics: Sequence[str], *, texts: bool) -> Any:
         ("content", pa.binary(16)), ("failed", pa.bool_()), ("language", pa.string()), ("seconds", pa.float64()),
         ("weight", pa.float64()), ("time", pa.string()), ("trace_id", pa.string()), ("relevant_ids", pa.string()),
         ("tags", pa.map_(pa.string(), pa.string())), ("kind", pa.string()), ("component", pa.string()),
-        ("rules", pa.list_(pa.string())), ("sure", pa.bool_()), ("steps", pa.binary()), ("made_up", pa.bool_()),
+        ("rules", pa.list_(pa.string())), ("sure", pa.bool_()), ("steps", pa.binary()),
         ("field", pa.string()), ("reason", pa.string()),
     ]  # fmt: skip
     for name in metrics:
@@ -275,8 +274,6 @@ class Duplicate:
     """The place of its part among those that are done."""
     position: int
     row: int
-    made_up: bool
-    """Whether the id stands for the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +338,7 @@ def duplicates_in(parts: Sequence[Entries]) -> Iterator[Duplicate]:
     same[1:] = ids[1:] == ids[:-1]
     for later in np.sort(order[same]):
         entry = whole[later]
-        yield Duplicate(int(owner[later]), int(entry["position"]), int(entry["row"]), bool(entry["made_up"]))
+        yield Duplicate(int(owner[later]), int(entry["position"]), int(entry["row"]))
 
 
 def starts(placed: Sequence[PlacedPart], duplicates: Sequence[Duplicate]) -> list[int]:
@@ -374,8 +371,9 @@ def rejected_rows(
         for row in rejected_of(one) if one.part.rejected else ():
             yield told(one, row.row, row.field, row.reason)
     for again in duplicates:
-        problem = twin_problem(case_of(again.part, again.position), EARLIER, has_ids=not again.made_up)
-        yield told(placed[again.part], again.row, *problem)
+        one = placed[again.part]
+        has_ids = "id" in manifest.file_of(one.plan).mapping
+        yield told(one, again.row, *twin_problem(case_of(again.part, again.position), EARLIER, has_ids=has_ids))
 
 
 def _of_files(manifest: Manifest, placed: Sequence[PlacedPart]) -> Iterator[RejectedRow]:
