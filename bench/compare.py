@@ -97,8 +97,7 @@ def scale(count: int, *, findings: bool) -> None:
             ):
                 timed(name, lambda o=options: compare_chosen(base, new, reading, o, findings=findings))  # type: ignore[misc]
             whole = side_of(base.runs, "run 1", reading=reading if findings else None)
-            rules = [rule.name for rule in reading.rules]
-            timed("write a baseline", lambda: write_baseline(path, whole, rules, BaselineOptions()), 1)
+            timed("write a baseline", lambda: write_baseline(path, whole, BaselineOptions()), 1)
             print(f"  {path.stat().st_size / count:.0f} bytes a case")
             file, usual = Chosen(file=path), CompareOptions()
             timed("baseline and run", lambda: compare_chosen(file, new, reading, usual, findings=findings))

@@ -143,7 +143,7 @@ def compared_runs() -> None:
     with open_store(Path(".ragtriage")) as store:
         reading = config_of(store.run(1).info)
         side = side_of([store.run(1)], "run 1", reading=reading)
-    write_baseline(Path("base.json"), side, [rule.name for rule in reading.rules], BaselineOptions())
+    write_baseline(Path("base.json"), side, BaselineOptions())
 
 
 def versions() -> None:

@@ -134,7 +134,7 @@ def baseline(
         reading = _reading(chosen, threshold)
         side = side_of(chosen.runs, chosen.name, options.tags, reading=reading)
         side = replace(side, thresholds=dict(reading.thresholds))
-        count = write_baseline(out, side, [rule.name for rule in reading.rules], options)
+        count = write_baseline(out, side, options)
     sys.stdout.write(f"{out}\n")
     tell(f"{plural(count, 'case')} of {chosen.name}; compare with it: ragtriage compare {out}")
 
@@ -149,7 +149,7 @@ def _metrics(chosen: Chosen) -> list[str]:
     """The names of a side's metrics."""
     if chosen.file is None:
         return [name for run in chosen.runs for name in run.info.metrics]
-    return [m.name for m in read_baseline(chosen.file)[0].metrics]
+    return [m.name for m in read_baseline(chosen.file).metrics]
 
 
 def _reading(new: Chosen, threshold: list[str] | None) -> EvaluationConfig:
@@ -157,6 +157,6 @@ def _reading(new: Chosen, threshold: list[str] | None) -> EvaluationConfig:
     if new.runs:
         info = new.runs[0].info
         return config_of(info, named_numbers(threshold or (), "--threshold", info.metrics))
-    side, _ = read_baseline(new.file or Path())
+    side = read_baseline(new.file or Path())
     own = named_numbers(threshold or (), "--threshold", [m.name for m in side.metrics])
     return EvaluationConfig(side.metrics, {**side.thresholds, **own})

@@ -367,7 +367,7 @@ def test_a_gate_that_can_not_tell_says_how_many_cases_would() -> None:
 def test_limits_on_means_and_on_shares_of_findings() -> None:
     holds = {"unsupported_claims": np.array([1.0] * 3 + [0.0] * 7)}
     sure = {"unsupported_claims": np.array([1.0] + [0.0] * 9)}
-    found = FoundColumns(holds, sure, ["none"] * 10, ["none"] * 10)
+    found = FoundColumns(holds, sure, ["none"] * 10, ["none"] * 10, {})
     base, new = made_side({G: [0.9] * 10}, found=found), made_side({G: [0.8] * 5 + [1.0] * 5}, number=2, found=found)
     gates = CompareGates(
         {G: 0.89},
@@ -412,7 +412,7 @@ def test_flags_go_before_settings() -> None:
 
 
 def found_side(number: int, holds: Sequence[float], component: Sequence[str], rule: str = "unsupported_claims") -> Side:
-    columns = FoundColumns({rule: np.array(holds, float)}, {rule: np.zeros(len(holds))}, component, component)
+    columns = FoundColumns({rule: np.array(holds, float)}, {rule: np.zeros(len(holds))}, component, component, {})
     return made_side({G: [1.0] * len(holds)}, number=number, found=columns)
 
 
@@ -422,7 +422,7 @@ def faulty(number: int, *cases: str, scores: Sequence[float], coverage: Sequence
     holds = {rule: np.array([float(rule in case.split()) for case in cases]) for rule in rules}
     holds["unsupported_claims"][[case == "?" for case in cases]] = np.nan
     heads = [case.split()[0] if case else "none" for case in cases]
-    columns = FoundColumns(holds, {rule: np.zeros(len(cases)) for rule in rules}, heads, heads)
+    columns = FoundColumns(holds, {rule: np.zeros(len(cases)) for rule in rules}, heads, heads, {})
     named = {G: scores, "response_query_coverage": coverage or [1.0] * len(cases)}
     return made_side(named, number=number, found=columns)
 

@@ -22,7 +22,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
 from ragtriage.runs.compare.case_table import DIGESTED, SIZE, CaseTable, Digested, FoundColumns, hashed_id
 from ragtriage.runs.compare.comparison import SideHeader
-from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.compare.sides import FoundOnCase, Side, found_columns
 from ragtriage.runs.run import ABOUT, About
 
 FORMAT = 1
@@ -56,11 +56,8 @@ class _Names:
         return self.places.setdefault(name, len(self.places))
 
 
-def write_baseline(path: Path, side: Side, rules: Sequence[str], options: BaselineOptions) -> int:
-    """Write a side as a baseline file; compressed if its name ends in `.gz`.
-
-    Its findings were read with `rules`, in their order. Returns how many cases it holds.
-    """
+def write_baseline(path: Path, side: Side, options: BaselineOptions) -> int:
+    """Write a side as a baseline file; compressed if its name ends in `.gz`. Returns how many cases it holds."""
     if side.header.incomplete:
         raise StoreError(f"{'; '.join(side.header.incomplete)}: give its evaluation again, then this command")
     table = side.table
@@ -73,7 +70,7 @@ def write_baseline(path: Path, side: Side, rules: Sequence[str], options: Baseli
     names = _Names()
     lines = _case_lines(table, [m.name for m in side.metrics], options, names)
     head = "".join(
-        f"{json.dumps(key)}: {_dumps(value)},\n" for key, value in _written_head(side, rules, options, names).items()
+        f"{json.dumps(key)}: {_dumps(value)},\n" for key, value in _written_head(side, options, names).items()
     )
     try:
         with atomic_path(path, ORDINARY_FILE) as beside:
@@ -91,7 +88,7 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _written_head(side: Side, rules: Sequence[str], options: BaselineOptions, names: _Names) -> dict[str, Any]:
+def _written_head(side: Side, options: BaselineOptions, names: _Names) -> dict[str, Any]:
     header = side.header
     return {
         "format": FORMAT,
@@ -107,7 +104,7 @@ def _written_head(side: Side, rules: Sequence[str], options: BaselineOptions, na
         "definitions": dict(side.definitions),
         "own_metrics": [as_builtins(definition_of(m)) for m in side.metrics if not metric_named(m.name)],
         "thresholds": dict(side.thresholds),
-        "rules": list(rules),
+        "rules": list(side.table.found.holds) if side.table.found else [],
         "rules_digest": side.rules,
         "corrected": {name: list(found) for name, found in side.corrections.items()},
         "noise": dict(side.table.noise),
@@ -115,7 +112,6 @@ def _written_head(side: Side, rules: Sequence[str], options: BaselineOptions, na
         "tags": list(options.tags),
         "digests": list(DIGESTED) if options.digests else [],
         "names": list(names.places),
-        "likely": bool(side.table.found and side.table.found.likely),
     }
 
 
@@ -171,7 +167,7 @@ def _written_found(found: FoundColumns, place: int, names: _Names) -> Mapping[st
             undecided.append(rule)
         elif value:
             holds.append([rule, round(value, PLACES), round(sure, PLACES)])
-        probability = round(float(found.likely[name][place]), LIKELY_PLACES) if name in found.likely else value
+        probability = round(float(found.likely[name][place]), LIKELY_PLACES)
         if probability != value and not np.isnan(value):
             likely.append([rule, probability])
     told: dict[str, Any] = {"head": [names.place(found.component[place]), names.place(found.heading[place])]}
@@ -207,7 +203,6 @@ class _Head:
     tags: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +237,8 @@ def _checked(row: _Row, head: _Head, before: Collection[str]) -> _Row:
     return row
 
 
-def read_baseline(path: Path) -> tuple[Side, tuple[str, ...]]:
-    """The side in a baseline file, and the names of the rules that its findings were read with."""
+def read_baseline(path: Path) -> Side:
+    """The side in a baseline file."""
     name = str(path)
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
@@ -253,7 +248,7 @@ def read_baseline(path: Path) -> tuple[Side, tuple[str, ...]]:
     except (OSError, EOFError, UnicodeDecodeError) as error:
         why = why_unreadable(error) if isinstance(error, OSError | UnicodeDecodeError) else "it is cut off"
         raise InputError(f"the baseline {name} can't be read: {why}") from error
-    return _side(head, rows, name), head.rules
+    return _side(head, rows, name)
 
 
 def _head(lines: Iterator[tuple[int, bytes]], name: str) -> _Head:
@@ -375,19 +370,15 @@ def _side(head: _Head, by_key: Mapping[str, _Row], name: str) -> Side:
 
 def _found(head: _Head, rows: Sequence[_Row]) -> FoundColumns | None:
     """What the rules found; None where a case doesn't say it."""
-    heads = [row.head for row in rows if row.head is not None]
-    if len(heads) < len(rows):
-        return None
-    holds, sure, likely = (np.zeros((len(rows), len(head.rules))) for _ in range(3))
-    for place, row in enumerate(rows):
-        for rule, value, certain in (*row.found, *((rule, np.nan, np.nan) for rule in row.undecided)):
-            holds[place, rule], sure[place, rule], likely[place, rule] = value, certain, value
-        for rule, probability in row.likely:
-            likely[place, rule] = probability
-    return FoundColumns(
-        {rule: holds[:, at] for at, rule in enumerate(head.rules)},
-        {rule: sure[:, at] for at, rule in enumerate(head.rules)},
-        [head.names[component] for component, _ in heads],
-        [head.names[heading] for _, heading in heads],
-        {rule: likely[:, at] for at, rule in enumerate(head.rules)} if head.likely else {},
-    )
+    cases = [
+        FoundOnCase(
+            row.found,
+            row.undecided,
+            head.names[row.head[0]],
+            head.names[row.head[1]],
+            (*((rule, share) for rule, share, _ in row.found), *row.likely),
+        )
+        for row in rows
+        if row.head is not None
+    ]
+    return found_columns(head.rules, cases) if len(cases) == len(rows) else None

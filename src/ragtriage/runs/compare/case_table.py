@@ -74,9 +74,9 @@ class FoundColumns:
     component: Sequence[str]
     heading: Sequence[str]
     """The rule of its most pressing finding, else that component."""
-    likely: Mapping[str, Numbers] = field(default_factory=dict)
+    likely: Mapping[str, Numbers]
     """Rule → the probability that it holds, also where that is too low to be shown, the mean over trials; NaN as in
-    `holds`. Empty where it isn't known: of a baseline file that was made without."""
+    `holds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +298,13 @@ def _found(columns: Sequence[tuple[FoundColumns, Places]]) -> FoundColumns:
             for rule in of(first)
         }
 
-    known = all(found.likely for found, _ in columns)
-    likely = shares(lambda f: f.likely) if known else {}
-    return FoundColumns(shares(lambda f: f.holds), shares(lambda f: f.sure), first.component, first.heading, likely)
+    return FoundColumns(
+        shares(lambda f: f.holds),
+        shares(lambda f: f.sure),
+        first.component,
+        first.heading,
+        shares(lambda f: f.likely),
+    )
 
 
 def _taken(values: Numbers, at: Places) -> Numbers:

@@ -356,8 +356,7 @@ def open_sides(
         if chosen.file is None:
             side = side_of(chosen.runs, chosen.name, tags, reading=reading if findings else None)
         else:
-            side, _ = read_baseline(chosen.file)
-            side, told = _as_it_was_made(side, reading, findings=findings)
+            side, told = _as_it_was_made(read_baseline(chosen.file), reading, findings=findings)
             notes += told
         sides.append(side)
     return sides, notes

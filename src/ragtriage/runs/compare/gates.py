@@ -385,10 +385,7 @@ def _expected(new: Side, limit: ShareLimit, *, cant_tell_fails: bool) -> GateRes
     """A gate on an expected number: mere suspicions count, so that it has a limit of its own."""
     found, count = new.table.found, len(new.table)
     if found is None or limit.rule not in found.likely or not count:
-        raise ConfigError(
-            f"--at-most {limit.name}: {new.header.name} doesn't say how likely findings are, or has no case: make "
-            "its baseline anew, or evaluate the cases again"
-        )
+        raise ConfigError(f"--at-most {limit.name}: findings weren't read, or it has no case")
     number = expected_of(found.likely[limit.rule])
     share, low, high = number.value / count, number.low / count, number.high / count
     if share <= limit.share + ROUNDING:

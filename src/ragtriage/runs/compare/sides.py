@@ -11,7 +11,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import Places
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis.findings import Assessment, Finding, decided_rules
-from ragtriage.diagnosis.headline import NONE, UNDETERMINED, headline, most_pressing
+from ragtriage.diagnosis.findings import Finding, decided_rules
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED, most_pressing
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.compare.case_table import CaseTable, FoundColumns, hashed_id, merged_tables, read_table
@@ -154,7 +154,7 @@ def _of_one_question(
 NOTE = "findings"
 KEPT_FROM = 1_000
 """Cases from which on it is kept what was found."""
-KEPT = 2
+KEPT = 3
 """Which form it is kept in: another one is read anew."""
 PLACES = 4
 
@@ -163,8 +163,8 @@ PLACES = 4
 class FoundOnCase:
     """What the rules found on one case, by their places among all rules."""
 
-    holds: tuple[tuple[int, bool], ...]
-    """The rules that hold, each with whether that is sure."""
+    holds: tuple[tuple[int, float, float], ...]
+    """The rules that hold, each with the share of trials in which it does, and surely does."""
     undecided: tuple[int, ...]
     """The rules of which it can't be told."""
     component: str
@@ -173,52 +173,36 @@ class FoundOnCase:
     """The rules that may hold, each with the probability of that, also where it is too low to be shown."""
 
 
-@dataclass(slots=True)
-class FoundRows:
-    """Gathers what was found, a case at a time."""
-
-    rules: Sequence[Rule]
-    cases: list[FoundOnCase] = field(default_factory=list)
-    _places: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._places = {rule.name: place for place, rule in enumerate(self.rules)}
-
-    def add(self, record: Record, assessed: Assessment, config: EvaluationConfig) -> None:
-        """Take one case in."""
-        findings = assessed.findings
-        held = {finding.rule: finding.sure for finding in findings}
-        likely = {name: round(p, PLACES) for name, p in assessed.probabilities.items()}
-        known = decided_rules(record, self.rules)
-        component = headline(record, findings, config.thresholds, self.rules, config.metrics).component
-        self.cases.append(
-            FoundOnCase(
-                tuple((self._places[name], sure) for name, sure in held.items()),
-                tuple(at for name, at in self._places.items() if name not in known and name not in held),
-                component,
-                _heading(findings, component),
-                tuple((self._places[name], p) for name, p in likely.items() if p),
-            )
-        )
+def found_on(record: Record, config: EvaluationConfig) -> FoundOnCase:
+    """What the rules found on one case."""
+    assessed, places = config.assess(record), {rule.name: place for place, rule in enumerate(config.rules)}
+    held = {finding.rule: finding.sure for finding in assessed.findings}
+    decided = {*decided_rules(record, config.rules), *held}
+    component = config.headline(record, assessed.findings).component
+    return FoundOnCase(
+        tuple((places[name], 1.0, float(sure)) for name, sure in held.items()),
+        tuple(at for name, at in places.items() if name not in decided),
+        component,
+        _heading(assessed.findings, component),
+        tuple((places[name], round(p, PLACES)) for name, p in assessed.probabilities.items() if round(p, PLACES)),
+    )
 
 
-def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
+def found_columns(rules: Sequence[str], cases: Sequence[FoundOnCase]) -> FoundColumns:
     """The columns of what was found."""
-    rows = list(cases)
-    holds, sure, likely = (np.zeros((len(rows), len(rules))) for _ in range(3))
-    for place, row in enumerate(rows):
-        for rule, certain in row.holds:
-            holds[place, rule] = 1.0
-            sure[place, rule] = float(certain)
-        for rule, probability in row.likely:
+    holds, sure, likely = (np.zeros((len(cases), len(rules))) for _ in range(3))
+    for place, case in enumerate(cases):
+        for rule, share, certain in case.holds:
+            holds[place, rule], sure[place, rule] = share, certain
+        for rule, probability in case.likely:
             likely[place, rule] = probability
-        for rule in row.undecided:
+        for rule in case.undecided:
             holds[place, rule] = sure[place, rule] = likely[place, rule] = np.nan
     return FoundColumns(
         {name: holds[:, at] for at, name in enumerate(rules)},
         {name: sure[:, at] for at, name in enumerate(rules)},
-        [row.component for row in rows],
-        [row.heading for row in rows],
+        [case.component for case in cases],
+        [case.heading for case in cases],
         {name: likely[:, at] for at, name in enumerate(rules)},
     )
 
@@ -234,13 +218,11 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     names = [rule.name for rule in config.rules]
     if kept and (known := run.place.note(NOTE, digest)):
         return found_columns(names, unpacked(known))
-    rows = FoundRows(config.rules)
-    for record in run.records():
-        rows.add(record, config.assess(record), config)
+    cases = [found_on(record, config) for record in run.records()]
     if kept:
         with suppress(StoreError):  # a store that can't be written is read again the next time
-            run.place.note(NOTE, digest, packed(rows.cases))
-    return found_columns(names, rows.cases)
+            run.place.note(NOTE, digest, packed(cases))
+    return found_columns(names, cases)
 
 
 def packed(cases: Sequence[FoundOnCase]) -> str:
@@ -249,11 +231,9 @@ def packed(cases: Sequence[FoundOnCase]) -> str:
     return base64.b85encode(zlib.compress(written.encode())).decode()
 
 
-def unpacked(text: str) -> Iterator[FoundOnCase]:
-    """Undo `packed`."""
-    for holds, undecided, component, heading, likely in json.loads(zlib.decompress(base64.b85decode(text))):
-        known = (tuple((rule, value) for rule, value in some) for some in (holds, likely))
-        yield FoundOnCase(next(known), tuple(undecided), component, heading, next(known))
+def unpacked(text: str) -> list[FoundOnCase]:
+    """Undo `packed`; tuples are lists now."""
+    return [FoundOnCase(*case) for case in json.loads(zlib.decompress(base64.b85decode(text)))]
 
 
 def _heading(findings: Sequence[Finding], component: str) -> str:
