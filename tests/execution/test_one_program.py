@@ -83,7 +83,10 @@ def test_strictly_nothing_is_added_to_what_was_computed_in_two_ways(tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"thresholds": {"groundedness": 0.7}}, "its findings are by the threshold groundedness=0.9 and not 0.7"),
+        (
+            {"thresholds": {"groundedness": 0.7}},
+            "its findings are by other thresholds (show and report take --threshold",
+        ),
         ({"costs": {"missed": 2}}, "its faults are shown from another probability on ([costs])"),
     ],
 )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -21,8 +21,6 @@ from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import RowSelection
 
-_RULE = tuple(field.name for field in fields(Rule))
-"""What is read of a stored rule: an older version may have stored more."""
 COUNTING = "counting"
 """Under which a run's stored configuration says how the verdicts count, where that was set."""
 EMBEDDINGS = "embeddings"
@@ -59,19 +57,14 @@ class EvaluationConfig:
 
     def counts_like(self, other: Self) -> bool:
         """Whether the same records give the same numbers and findings."""
-        return (
-            dict(self.thresholds) == dict(other.thresholds)
-            and tuple(self.rules) == tuple(other.rules)
-            and self.costs == other.costs
-            and [m.name for m in self.metrics] == [m.name for m in other.metrics]
-        )
+        return self.digest() == other.digest()
 
     def digest(self, *also: object) -> str:
         """Of all that numbers and findings of the same records depend on, and what else is given; 32 digits."""
         rules = [as_builtins(asdict(rule)) for rule in self.rules]
         names = [m.name for m in self.metrics]
         whole = [*also, version("ragtriage"), dict(self.thresholds), rules, asdict(self.costs), names]
-        return hashlib.blake2b(json.dumps(whole, default=str).encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(json.dumps(whole, default=str, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     @property
     def measures_repetition(self) -> bool:
@@ -131,7 +124,7 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     stored = info.configuration
     custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}
     metrics = tuple(metric_named(name) or custom.get(name) or metric_by_name_alone(name) for name in info.metrics)
-    rules = tuple(Rule(**{key: rule[key] for key in _RULE if key in rule}) for rule in stored.get("rules", ()))
+    rules = tuple(Rule(**rule) for rule in stored.get("rules", ()))
     costs = Costs(**stored.get("costs", {}))
     price = stored.get("application_price")
     return EvaluationConfig(

@@ -5,7 +5,7 @@ It is written once.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
@@ -30,6 +30,8 @@ _FLAGS: Mapping[str, str] = {
 }  # fmt: skip
 """How a file is read → the flag that says so."""
 _CRITERIA: Mapping[str, str] = {
+    "thresholds": "its findings are by other thresholds (show and report take --threshold, so nothing has to be judged "
+    "again)",
     "rules": "its findings are by other rules of yours",
     "costs": "its faults are shown from another probability on ([costs])",
     "counting": "its verdicts count in another way ([base_rates], or --matching)",
@@ -266,45 +268,24 @@ def _differences(known: Manifest, new: Manifest) -> Iterator[str]:
             more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
             yield f"{', '.join(names[:_SHOWN])}{more} {'is' if len(names) == 1 else 'are'} {what}"
     if known.metrics != new.metrics:
-        yield f"it has {_metrics(known.metrics, new.metrics)}"
+        yield f"it has the metrics {', '.join(known.metrics)}"
     other = sorted(kind for kind in new.fingerprints if known.fingerprints.get(kind) != new.fingerprints[kind])
     if other:
         told = f"the judge answers {plural(len(other), 'kind')} of question otherwise ({', '.join(other[:_SHOWN])})"
         yield f"it was judged by {known.judge}" if known.judge != new.judge else told
-    before_read, read = (json.loads(json.dumps(asdict(plan.read_options))) for plan in (known, new))
-    flags = [_FLAGS[name] for name in _FLAGS if before_read[name] != read[name]]
+    before_read, read = (_as_json(asdict(plan.read_options), _FLAGS) for plan in (known, new))
+    flags = [flag for name, flag in _FLAGS.items() if before_read[name] != read[name]]
     if flags:
         yield f"its files are read in another way ({', '.join(flags)})"
     if known.texts != new.texts:
         yield "it holds the texts (--texts)" if known.texts else "it doesn't hold the texts (--texts)"
-    yield from _other_criteria(_criteria(known), _criteria(new))
+    criteria, own = (_as_json(plan.configuration, _CRITERIA) for plan in (known, new))
+    yield from (told for name, told in _CRITERIA.items() if criteria[name] != own[name])
 
 
-def _other_criteria(known: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    before, after = (one["thresholds"] or {} for one in (known, new))
-    others = [
-        f"{name}={before.get(name, 'none')} and not {after.get(name, 'none')}"
-        for name in {**before, **after}
-        if before.get(name) != after.get(name)
-    ]
-    if others:
-        more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
-        yield (
-            f"its findings are by the threshold {', '.join(others[:_SHOWN])}{more} (show and report take --threshold, "
-            "so nothing has to be judged again)"
-        )
-    yield from (told for name, told in _CRITERIA.items() if known[name] != new[name])
-
-
-def _metrics(before: Sequence[str], after: Sequence[str]) -> str:
-    more, fewer = [m for m in before if m not in after], [m for m in after if m not in before]
-    told = [f"also {', '.join(more)}"] if more else []
-    return " and ".join([*told, *([f"not {', '.join(fewer)}"] if fewer else [])]) or "its metrics in another order"
-
-
-def _criteria(plan: Manifest) -> dict[str, Any]:
-    told = {name: plan.configuration.get(name) for name in ("thresholds", *_CRITERIA)}
-    return json.loads(json.dumps(told))  # type: ignore[no-any-return]  # as a manifest that was read has them
+def _as_json(told: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """As texts, since a manifest that was read has lists where a new one has tuples."""
+    return {name: json.dumps(told.get(name), sort_keys=True) for name in names}
 
 
 def lines_of(stream: BinaryIO, part: ByteRange) -> tuple[int, int] | None:
