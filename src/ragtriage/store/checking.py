@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import Folder, folder_at, open_input
-from ragtriage.runs.case_row import WHOLE, CaseRow, content_hash
+from ragtriage.runs.case_row import WHOLE, content_hash
 from ragtriage.runs.codec import steps_readable
 from ragtriage.runs.manifest import CommittedPart
 from ragtriage.runs.run import FINISHED
@@ -17,7 +17,7 @@ from ragtriage.store.database import Database
 from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
 from ragtriage.store.lease import FolderLease
 from ragtriage.store.part_file import checksum, laid_out
-from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, runs, texts
+from ragtriage.store.schema import RECORDS_AT, case_texts, listed_for, runs, texts
 from ragtriage.store.tables import TablePlace, read_runs
 
 _AGAIN = "evaluate the file again"
@@ -62,42 +62,25 @@ class StoreCheck:
 
 
 def check_store(database: Database) -> StoreCheck:
-    """Look through a store: in statements that read whole tables, then case by case."""
-    found = database.read(_check)
-    altered, spoilt = Counter[int](), Counter[int]()
-    for info in database.read(read_runs):
-        for row in TablePlace(database, info).read(WHOLE):
-            altered[info.number] += not _whole(row)
-            spoilt[info.number] += not steps_readable(row.steps)
-    return replace(found, lacking={**found.lacking, "altered": dict(+altered), "spoilt": dict(+spoilt)})
-
-
-def _whole(row: CaseRow) -> bool:
-    """Whether a case says what was evaluated; one whose texts were deleted isn't asked."""
-    return any(text.text is None for text in row.texts) or content_hash(row.case()) == row.content
-
-
-def _check(connection: Connection) -> StoreCheck:
-    there = select(texts.c.hash).where(texts.c.hash == case_texts.c.hash).exists()
-    lost = select(case_texts.c.run, func.count(case_texts.c.position.distinct()))
-    lost = lost.where(case_texts.c.hash.is_not(None), ~there).group_by(case_texts.c.run)
-    half = select(runs.c.number).where(~listed_for(None))
+    """Look through a store, case by case."""
+    looked = [info for info in database.read(read_runs) if RECORDS_AT not in info.configuration]
+    lacking = {kind: Counter[int]() for kind in _LACKING}
+    for info in looked:
+        run, there = info.number, 0
+        for there, row in enumerate(TablePlace(database, info).read(WHOLE), 1):  # noqa: B007  # how many there are
+            without = [text for text in row.texts if text.text is None]
+            lacking["missing"][run] += any(text.hash for text in without)  # one that was forgotten has no hash
+            lacking["altered"][run] += not without and content_hash(row.case()) != row.content
+            lacking["spoilt"][run] += not steps_readable(row.steps)
+        if info.state == FINISHED:
+            lacking["short"][run] = info.rows - there
     held = texts.c.hash.in_(select(case_texts.c.hash).where(case_texts.c.hash.is_not(None)))
-    looked = select(func.count(cases.c.run.distinct())).where(cases.c.run.not_in(half))
     return StoreCheck(
-        connection.execute(looked).scalar_one(),
-        {"missing": dict(map(tuple, connection.execute(lost))), "short": _short(connection)},
-        connection.execute(half).scalars().all(),
-        connection.execute(select(func.count()).select_from(texts).where(~held)).scalar_one(),
+        len(looked),
+        {kind: dict(+found) for kind, found in lacking.items()},
+        [row.number for row in database.all(select(runs.c.number).where(~listed_for(None)))],
+        database.scalar(select(func.count()).select_from(texts).where(~held)) or 0,
     )
-
-
-def _short(connection: Connection) -> dict[int, int]:
-    """Finished runs → how many of their rows have no case."""
-    there = select(func.count()).select_from(cases).where(cases.c.run == runs.c.number).correlate(runs)
-    query = select(runs.c.number, runs.c.rows, there.scalar_subquery().label("there"), runs.c.configuration)
-    found = connection.execute(query.where(runs.c.state == FINISHED)).all()
-    return {r.number: r.rows - r.there for r in found if r.there < r.rows and RECORDS_AT not in r.configuration}
 
 
 def _damage(folder: Folder, part: CommittedPart) -> str:
