@@ -10,6 +10,7 @@ from scripted_judges import (
     as_json,
     by_one_process,
     evaluated,
+    in_process,
     numberless,
     parquet,
     place_of,
@@ -56,9 +57,9 @@ def expect_the_same(found: Run, path: Path, store: Path, **reading: Any) -> None
 
 
 @pytest.mark.parametrize("ids", [True, False])
-def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> None:
+def test_json_lines_in_parts_and_by_one_process(tmp_path: Path, ids: bool) -> None:
     path = written(tmp_path / "rows.jsonl", rows(100) if ids else without_ids(rows(100)))
-    result = evaluated([path], tmp_path / "run", pool=two_processes)
+    result = evaluated([path], tmp_path / "run", pool=two_processes if ids else in_process())
 
     assert result.complete
     assert len(place_of(result.run).manifest.plan) >= 4
@@ -100,7 +101,7 @@ def test_parquet_by_row_groups_and_by_rows(tmp_path: Path, group: int) -> None:
     given = [row(i) for i in range(100)]
     given[61] = row(3)
     path = parquet(tmp_path / "rows.parquet", given, group)
-    result = evaluated([path], tmp_path / "run", pool=two_processes)
+    result = evaluated([path], tmp_path / "run")
 
     assert len(place_of(result.run).manifest.plan) >= 4
     expect_the_same(result.run, path, tmp_path / "store")

@@ -23,8 +23,9 @@ from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, ExpectedChange, GateResult
 from ragtriage.runs.compare.gates import CompareGates, share_limits
-from ragtriage.runs.compare.rows import expected_of
-from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.compare.matched import match
+from ragtriage.runs.compare.rows import expected_change, expected_of
+from ragtriage.runs.compare.sides import Side, pair_up
 from ragtriage.runs.compare.statistics import Paired, difference
 from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, ExpectedCount
 
@@ -128,7 +129,9 @@ def test_the_interval_holds_the_true_difference() -> None:
         base = rng.beta(0.6, 2, 80)
         new = np.where(rng.random(80) < 0.6, rng.beta(0.5, 3, 80), base)
         same = np.flatnonzero(new == base)
-        found = change(base, new, same.tolist())
+        theirs, mine = side(1, base, same.tolist()), side(2, new, same.tolist())
+        found = expected_change(match(theirs, mine, pair_up(theirs.table, mine.table), None)[0], RULE)
+        assert found is not None
         had, has = rng.random(80) < base, rng.random(80) < new
         has[same] = had[same]
         inside += (found.low or 0) <= int(has.sum()) - int(had.sum()) <= (found.high or 0)
