@@ -1,6 +1,5 @@
 """Flags of comparisons, what an evaluation is compared with, and the files that a comparison is written to."""
 
-import math
 import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +26,14 @@ from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import read_baseline
 from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, earlier_run, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateResult
-from ragtriage.runs.compare.gates import FAIL_IF_WORSE, CompareGates, share_limits, share_results, worse_limits
+from ragtriage.runs.compare.gates import (
+    FAIL_IF_WORSE,
+    CompareGates,
+    share_in,
+    share_limits,
+    share_results,
+    worse_limits,
+)
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import trials_of
@@ -86,10 +92,7 @@ def chosen_metrics(given: str, known: Iterable[str]) -> frozenset[str]:
 
 def share_of(text: str, flag: str) -> float:
     """`0.9` or `90%` → a share."""
-    try:
-        value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
-    except ValueError:
-        value = math.nan
+    value = share_in(text)
     if not 0 <= value <= 1:
         raise ConfigError(f"{flag} {text}: give a share from 0 to 1, for example 0.9")
     return value

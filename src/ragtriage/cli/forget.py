@@ -19,7 +19,7 @@ from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
-from ragtriage.store.forgetting import cases_with_texts, folder_cases_with_texts, has_case, held_elsewhere
+from ragtriage.store.forgetting import cases_with_texts, folder_cases_with_texts, held_elsewhere, require_cases
 from ragtriage.store.forgetting import forget as delete_texts
 
 _SHOWN_FILES = 100
@@ -49,15 +49,16 @@ def forget(
     before = None if older_than is None else _time_before(older_than)
     refuse_unasked("forget", yes=yes, dry_run=dry_run)
     with _store_beside(named, store, project) as there:
+        database = there.database if there else None
         all_runs = [named] if named else _chosen(there, before, run or "last")
-        _check_named(all_runs, cases)
+        require_cases(all_runs, cases or ())
         chosen = _with_texts(there, [one for one in all_runs if not folder_of(one)], cases)
         held = {number: len(ids) for number, ids in chosen.items()}
         held |= {one.number: folder_cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
         count = sum(held.values())
         if not count:
             if not dry_run:
-                _forget(there, all_runs, cases, ending=True)
+                delete_texts(database, all_runs, cases or None, ending=True)
             which = (
                 f"in runs older than {older_than}" if before else " and ".join(f"of {_called(one)}" for one in all_runs)
             )
@@ -67,7 +68,7 @@ def forget(
         if dry_run:
             _say("nothing was deleted (--dry-run)")
         elif yes or agreed("Delete these texts? Nothing can bring them back."):
-            _forget(there, all_runs, cases)
+            delete_texts(database, all_runs, cases or None)
             _say(f"deleted the texts of {plural(count, 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
@@ -84,10 +85,6 @@ def _store_beside(named: Run | None, store: str | None, project: str | None) -> 
                 raise
             there = None
         yield there
-
-
-def _forget(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None, *, ending: bool = False) -> None:
-    delete_texts(store.database if store else None, runs, cases or None, ending=ending)
 
 
 def _called(run: Run) -> str:
@@ -143,13 +140,6 @@ def _old_runs(store: Store, before: datetime) -> list[Run]:
             except NotStoredError as error:
                 _say(f"run {info.number}: nothing of it is left to delete: {error}")
     return found
-
-
-def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:
-    for case in cases or ():
-        if not any(has_case(run, case) for run in runs):
-            which = " and ".join(map(_called, runs))
-            raise NotStoredError(f"{which} holds no case {case!r}")
 
 
 def _with_texts(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None) -> dict[int, list[str]]:

@@ -7,12 +7,10 @@ twice for the same part: both give the same records.
 
 import hashlib
 import socket
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -37,11 +35,10 @@ from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.manifest import CommittedPart, InputFile, Manifest, PartPlan
+from ragtriage.runs.manifest import PYTHON, CommittedPart, InputFile, Manifest, PartPlan, versions_of
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store.folder_writer import FolderWriter
 
-PYTHON = "python"
 NewJudge = Callable[[], Judge]
 """Makes a judge; a function that every process can import."""
 CHECKED = ("ragtriage", "onnxruntime", "numpy", "py3langid")
@@ -118,17 +115,6 @@ def checked_versions(judge: JudgeConfig | None = None) -> dict[str, str]:
     return versions_of([PYTHON, *packages])
 
 
-def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """The versions of this process's packages, as far as they are installed; PYTHON is Python's, without its patch."""
-    found = {}
-    for package in packages:
-        try:
-            found[package] = f"{sys.version_info[0]}.{sys.version_info[1]}" if package == PYTHON else version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def arithmetic() -> str:
     """The digest, 16 hexadecimal digits."""
     texts = files(__package__).joinpath("arithmetic.txt").read_text("utf-8").splitlines()
@@ -141,8 +127,6 @@ def arithmetic() -> str:
     return hashlib.blake2b(whole, digest_size=8).hexdigest()
 
 
-FILES_KEPT = 4
-"""Opened files whose columns are known: the parts of a file mostly follow each other."""
 KEPT_ANSWERS = 20_000
 """Answers that cost nothing and are remembered, so that memory doesn't grow with a part that is a whole file."""
 TOLD_EVERY = 1.0
@@ -166,7 +150,7 @@ class Worker:
     """None where nothing costs money."""
     probe: str = field(init=False, default="")
     own_memory: InMemory | None = field(init=False, default=None)
-    files: dict[str, CaseFile] = field(init=False, default_factory=dict)
+    opened: tuple[str, CaseFile] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.config = self.job.config()
@@ -244,11 +228,9 @@ class Worker:
 
     def _opened(self, address: str, name: str) -> CaseFile:
         """A file of cases; its columns are found by its first rows, whichever part of it is read."""
-        if address not in self.files:
-            while len(self.files) >= FILES_KEPT:
-                del self.files[next(iter(self.files))]
-            self.files[address] = self.job.manifest.read_options.open(address, name)
-        return self.files[address]
+        if self.opened is None or self.opened[0] != address:  # the parts of a file mostly follow each other
+            self.opened = address, self.job.manifest.read_options.open(address, name)
+        return self.opened[1]
 
 
 def new_worker(job: Job, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Worker | TaskResult:

@@ -5,11 +5,13 @@ It is written once.
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, BinaryIO, Self
 
 from ragtriage.core.amount import Amount
@@ -225,6 +227,18 @@ def parts_digest(plan: Sequence[PartPlan]) -> str:
 def now() -> str:
     """The time, UTC, ISO 8601, so exact that two runs of the same input are told apart by it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+PYTHON = "python"
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of this process's packages, as far as they are installed; PYTHON is Python's, without its patch."""
+    found = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = f"{sys.version_info[0]}.{sys.version_info[1]}" if package == PYTHON else version(package)
+    return found
 
 
 def check_same(known: Manifest, new: Manifest, address: str) -> None:

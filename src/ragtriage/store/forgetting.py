@@ -206,10 +206,7 @@ def forget(
         NotStoredError: no run has one of the cases; nothing is deleted then.
         StoreError: something can't be read or written, or is being written.
     """
-    for case_id in sorted(case_ids or ()):
-        if not any(has_case(run, case_id) for run in stored):
-            which = " and ".join(run.info.called for run in stored)
-            raise NotStoredError(f"{which} holds no case {case_id!r}")
+    require_cases(stored, case_ids or ())
     if database:
         open_answers(database).close()  # what this store couldn't take before is to be deleted too
     count = 0
@@ -230,9 +227,12 @@ def forget(
     return count
 
 
-def has_case(run: Run, case_id: str) -> bool:
-    """Whether a run holds a case."""
-    return run.place.position(digest(case_id)) is not None
+def require_cases(stored: Sequence[Run], case_ids: Iterable[str]) -> None:
+    """Refuse cases that no run has."""
+    for case_id in case_ids:
+        if all(run.place.position(digest(case_id)) is None for run in stored):
+            which = " and ".join(run.info.called for run in stored)
+            raise NotStoredError(f"{which} holds no case {case_id!r}")
 
 
 def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | None) -> None:

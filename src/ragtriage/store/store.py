@@ -1,10 +1,8 @@
 """The store: where runs and answers are kept."""
 
-import platform
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
-from ragtriage.runs.manifest import RunIdentity, now
+from ragtriage.runs.manifest import PYTHON, RunIdentity, now, versions_of
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import folder_of, open_folder
@@ -134,7 +132,7 @@ class Store(AbstractContextManager["Store"]):
             "judge": judge,
             "fingerprints": dict(identity.fingerprints),
             "configuration": dict(configuration or {}),
-            "versions": _versions(),
+            "versions": versions_of((PYTHON, "ragtriage", "onnxruntime", "pydantic-ai-slim")),
             "trial": identity.trial if trial is None else trial,
             "repeats": repeats,
             "project": self.project or folder_project(),
@@ -260,13 +258,3 @@ class Store(AbstractContextManager["Store"]):
         except StoreError:
             if error is None:
                 raise
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("ragtriage", "onnxruntime", "pydantic-ai-slim"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -181,14 +181,18 @@ def share_limits(items: Collection[str], settings: Mapping[str, float] | None = 
     return _limits(_share, lambda one: (one.rule, one.counts), items, settings, AT_MOST)
 
 
+def share_in(text: str) -> float:
+    """`0.02` or `2%` → a share; NaN for what is no number."""
+    try:
+        return float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        return math.nan
+
+
 def _share(item: str, where: str) -> ShareLimit:
     head, sign, text = item.rpartition("=")
     rule, colon, counted = head.strip().partition(":")
-    percent = text.strip().endswith("%")
-    try:
-        share = float(text.strip().removesuffix("%")) / (100 if percent else 1)
-    except ValueError:
-        share = math.nan
+    share = share_in(text)
     if not sign or not rule or counted not in _COUNTED or (colon and not counted) or not 0 <= share <= 1:
         raise ConfigError(
             f"{where} {item!r}: write it as RULE=SHARE or RULE:sure=SHARE or RULE:expected=SHARE, for example "
