@@ -16,9 +16,9 @@ from ragtriage.report.case_report import listed_case, worst_first
 from ragtriage.report.run_document import repeats_document
 from ragtriage.report.terminal import MOST_NAMES
 from ragtriage.report.words import SHORT_TITLES, short_title
+from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import repeat_summary
-from ragtriage.runs.run import ScoredCase
 
 BOTH = metrics_named(["groundedness", "hallucination"])
 
@@ -67,7 +67,7 @@ def test_the_list_of_cases_what_further_scores_found_and_repetitions_show_the_di
     assert "What further scores found\n  Misled by irrelevant sources ↓: " in case_shown(record, 120)
     assert "<strong>Misled by irrelevant sources ↓</strong>" in page
 
-    trials = [[ScoredCase("c", outcomes=record_of(value).outcomes)] for value in (0.1, 0.3)]
+    trials = [[CaseRow(0, "c", outcomes=record_of(value).outcomes)] for value in (0.1, 0.3)]
     repeats = repeat_summary(trials, EvaluationConfig(BOTH, THRESHOLDS, ()))
     assert "Made up ↓" in printed(repeats_document(repeats), 120)
     assert [m.flips for m in repeats.metrics] == [1.0, 1.0]

@@ -20,9 +20,10 @@ from ragtriage.report import run_page as module
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
+from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import repeat_summary
-from ragtriage.runs.run import About, ScoredCase
+from ragtriage.runs.run import About
 
 VOID = {"meta", "link", "input", "br", "hr", "img", "wbr"}
 DRAWN = {"rect", "line"}
@@ -198,7 +199,7 @@ def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many) -> None
 
 def repeated(folder: Path, judge: str, *trials: Record) -> str:
     """The page of a case that was evaluated so many times."""
-    scored = [[ScoredCase(record.case.id, outcomes=record.outcomes)] for record in trials]
+    scored = [[CaseRow(0, record.case.id, outcomes=record.outcomes)] for record in trials]
     repeats = repeat_summary(scored, EvaluationConfig(METRICS, THRESHOLDS, ()))
     header, summary = Header("1", judge=judge), summary_of(trials[:1], METRICS, {})
     return page_of(folder, [(trials[0], ())], summary, header, repeats=RepeatsReport(repeats, (1, 2)))

@@ -17,20 +17,20 @@ from ragtriage.core.verdicts import Outcome
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
+from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import WORST, MetricRepeat, RepeatSummary, repeat_summary
-from ragtriage.runs.run import ScoredCase
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 CONFIG = EvaluationConfig(GROUNDEDNESS, thresholds_with({}), ())
 
 
-def scored(case: str, outcome: Outcome | float, *, weight: float = 1.0) -> ScoredCase:
+def scored(case: str, outcome: Outcome | float, *, weight: float = 1.0) -> CaseRow:
     found = Score(outcome, 1) if isinstance(outcome, float) else outcome
-    return ScoredCase(case, weight=weight, outcomes={"groundedness": found})
+    return CaseRow(0, case, weight=weight, outcomes={"groundedness": found})
 
 
-def repeated(*trials: Sequence[ScoredCase], thresholds: dict[str, float] | None = None) -> RepeatSummary:
+def repeated(*trials: Sequence[CaseRow], thresholds: dict[str, float] | None = None) -> RepeatSummary:
     return repeat_summary(trials, CONFIG if thresholds is None else replace(CONFIG, thresholds=thresholds))
 
 

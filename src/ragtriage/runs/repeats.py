@@ -23,8 +23,9 @@ from ragtriage.core.display import settled
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import REACH, Flags
 from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.run import Run, RunList, ScoredCase
+from ragtriage.runs.run import Run, RunList
 
 Grid = np.ndarray[Any, np.dtype[np.float64]]
 """Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
@@ -152,7 +153,7 @@ def repeats_of(trials: Sequence[Run], config: EvaluationConfig) -> RepeatSummary
     return repeat_summary([trial.rows() for trial in trials], config) if len(trials) > 1 else None
 
 
-def repeat_summary(trials: Iterable[Iterable[ScoredCase]], config: EvaluationConfig) -> RepeatSummary:
+def repeat_summary(trials: Iterable[Iterable[CaseRow]], config: EvaluationConfig) -> RepeatSummary:
     """How far trials agree; of a case nothing is held but its scores."""
     places: dict[str, int] = {}
     weights = array("d")

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.case import Record, counted_weight
-from ragtriage.core.display import listed
+from ragtriage.core.display import listed, one_line
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.validation import near_names
-from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
     from ragtriage.core.statistics import Numbers
-
-
-import subprocess
-from dataclasses import asdict, fields
-from pathlib import Path
-
-from ragtriage.core.display import one_line
 
 ABOUT = "about"
 """Under which a run's stored configuration has it; what it is known again by doesn't depend on it."""
@@ -258,18 +252,6 @@ MOST_COMPARED = 10_000
 """Ids of cases that a misspelt one is held against."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredCase:
-    """A case's scores without its texts: what tables, slices and comparisons need."""
-
-    id: str
-    tags: Mapping[str, Any] = field(default_factory=dict)
-    weight: float = 1.0
-    language: str = "en"
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    """By metric; scores without their parts."""
-
-
 @dataclass(frozen=True)
 class Run:
     """One run as it is kept.
@@ -305,16 +287,13 @@ class Run:
             raise NotStoredError(f"{self.info.called} holds no case {case_id!r}: {hint}")
         return next(self.records(range(at, at + 1)))
 
-    def rows(self) -> Iterator[ScoredCase]:
+    def rows(self) -> Iterator[CaseRow]:
         """All cases with their scores, without texts and verdicts, in the order of the input."""
-        for row in self.place.read(SCORED):
-            yield ScoredCase(row.id, row.tags, counted_weight(row.weight), row.language, row.outcomes)
+        return map(_with_counted_weight, self.place.read(SCORED))
 
     def facts(self) -> Iterator[CaseRow]:
         """Ids, tags, weights and relevant ids of all cases, and nothing else."""
-        for row in self.place.read(FACTS):
-            weight = counted_weight(row.weight)
-            yield row if weight == row.weight else replace(row, weight=weight)
+        return map(_with_counted_weight, self.place.read(FACTS))
 
     def texts_deleted(self) -> int:
         """How many of its cases have no texts any more."""
@@ -323,6 +302,11 @@ class Run:
     def rejected(self) -> Sequence[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""
         return self.place.rejected()
+
+
+def _with_counted_weight(row: CaseRow) -> CaseRow:
+    weight = counted_weight(row.weight)
+    return row if weight == row.weight else replace(row, weight=weight)
 
 
 class RunList(Protocol):
