@@ -81,7 +81,7 @@ def rows_after_a_run(place: Place) -> dict[str, list[dict[str, Any]]]:
                 CachedAnswer(key, "supported", "1", answer, batch="b" * (i % 2))
                 for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
             )
-            answers.tickets("f").put({b"k" * 16: "batch"})
+            answers.tickets().put({b"k" * 16: "batch"})
     tables = ("runs", "cases", "texts", "case_texts", "scores", "rejected", "readings", "answers", "tickets")
     return {table: [_readable(row) for row in place.rows(table)] for table in tables}
 

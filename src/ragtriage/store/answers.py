@@ -146,9 +146,9 @@ class Answers(AbstractContextManager["Answers"]):
         unwritten = self._unwritten()
         self._locks.release({key for key in keys if key not in unwritten})
 
-    def tickets(self, fingerprint: str = "") -> "StoredTickets":
-        """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
-        return StoredTickets(self._database, fingerprint)
+    def tickets(self) -> "StoredTickets":
+        """The tickets of requests that a provider answers later."""
+        return StoredTickets(self._database)
 
     def take_back(self) -> None:
         """Put into the database what earlier commands couldn't, or know it at least where that is still so."""
@@ -299,9 +299,8 @@ class StoredTickets:
     `StoreError` where the store can't be read or written.
     """
 
-    def __init__(self, database: Database, fingerprint: str = "") -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._fingerprint = fingerprint
 
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
         """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
@@ -312,7 +311,7 @@ class StoredTickets:
         """Keep texts, all or none, committed before this returns; what a key had is replaced."""
         moment = time.time()
         rows = [
-            {"key": key, "fingerprint": self._fingerprint, "batch": batch, "submitted": moment}
+            {"key": key, "fingerprint": "", "batch": batch, "submitted": moment}  # whose reply it is says the key
             for key, batch in entries.items()
         ]
         if rows:

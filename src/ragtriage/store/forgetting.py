@@ -6,9 +6,10 @@ one, which is deleted in the end. A call that is killed leaves a sound run, and 
 
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
@@ -212,15 +213,15 @@ def forget(
     count = 0
     for run in stored:
         if place := folder_of(run):
-            if database and not ending:
-                _forget_answers(database, run, case_ids)  # while the questions can be found by the texts
+            if database and not ending and _remembered(database):
+                _forget(database, run, case_ids)  # while the questions can be found by the texts
             count += forget_in_folder(place.folder.address, case_ids)
         elif database and not ending:
             chosen = _chosen(database, run, case_ids)
             with _held(database, run.number) as lease:
                 if case_ids is None:
                     _forget_rejected(database, run.number)
-                _forget(database, lease, run, chosen)
+                _forget(database, run, chosen, partial(_forget_rows, lease, database, run))
             count += len(chosen)
     if database:
         _clean(database)
@@ -235,27 +236,37 @@ def require_cases(stored: Sequence[Run], case_ids: Iterable[str]) -> None:
             raise NotStoredError(f"{which} holds no case {case_id!r}")
 
 
-def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | None) -> None:
-    """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere."""
-    remembered = _remembered(database)
-    if not remembered:
-        return
-    steps = _steps(run)
+def _forget(
+    database: Database,
+    run: Run,
+    case_ids: Collection[str] | None,
+    rows: Callable[[Connection, Sequence[str]], None] = lambda *_: None,
+) -> None:
+    """Delete the remembered answers to the questions about a run's cases, a portion in a transaction.
+
+    `rows` deletes in it what else the database holds of the cases with these ids.
+    """
+    config, remembered = config_of(run.info), _remembered(database)
+    # those that may have been taken on its cases, for the metrics and for the diagnosis
+    steps = plan((*METRICS, *config.metrics), needs_of(config.rules)).steps
     records = iter(run.records() if case_ids is None else map(run.record, case_ids))
     while some := list(islice(records, PORTION)):
+        ids = [record.case.id for record in some]
         keys = list(_keys([question for record in some for question in _questions(record, steps)], remembered))
 
-        def forget(connection: Connection, keys: Sequence[bytes] = keys) -> None:
+        def forget(connection: Connection, ids: Sequence[str] = ids, keys: Sequence[bytes] = keys) -> None:
+            rows(connection, ids)
             connection.execute(_marked_unclean(database))
             _delete_unheld(connection, database, keys, texts_too=False)
 
         database.write(forget)
 
 
-def _steps(run: Run) -> tuple[Step, ...]:
-    """The steps that may have been taken on the cases of a run, for its metrics and for the diagnosis."""
-    config = config_of(run.info)
-    return plan((*METRICS, *config.metrics), needs_of(config.rules)).steps
+def _forget_rows(lease: Lease, database: Database, run: Run, connection: Connection, case_ids: Sequence[str]) -> None:
+    lease.renew(connection, database)
+    builtin = [name for name in run.info.metrics if metric_named(name)]
+    for case_id in case_ids:
+        _forget_case(connection, run.number, case_id, builtin)
 
 
 def _remembered(database: Database) -> list[Any]:
@@ -303,24 +314,6 @@ def _held(database: Database, run: int) -> Iterator[Lease]:
         yield lease
     finally:
         database.write(lease.give_up)
-
-
-def _forget(database: Database, lease: Lease, run: Run, case_ids: Sequence[str]) -> None:
-    builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
-    steps, remembered = _steps(run), _remembered(database)
-    for start in range(0, len(case_ids), PORTION):
-        some = case_ids[start : start + PORTION]
-        questions = [question for one in some for question in _questions(run.record(one), steps)]
-        keys = list(_keys(questions, remembered))
-
-        def forget(connection: Connection, some: Sequence[str] = some, keys: Sequence[bytes] = keys) -> None:
-            lease.renew(connection, database)
-            connection.execute(_marked_unclean(database))
-            for one in some:
-                _forget_case(connection, run.number, one, [metric.name for metric in builtin])
-            _delete_unheld(connection, database, keys, texts_too=False)
-
-        database.write(forget)
 
 
 def _marked_unclean(database: Database) -> Insert:
