@@ -177,7 +177,10 @@ def test_a_connection_that_goes_silent_is_noticed_by_the_system(server_place):
     options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
 
     def options_of(more: str) -> list[int]:
-        with opened(through(proxy.port, server_place) + more, 1) as store, store.database.reading() as connection:
+        with (
+            opened(through(proxy.port, server_place) + more, 1) as store,
+            store.database.engine.connect() as connection,
+        ):
             raw = connection.connection.driver_connection
             with socket.socket(fileno=os.dup(raw.fileno())) as used:
                 assert used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

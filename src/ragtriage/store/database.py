@@ -190,12 +190,6 @@ class Database:
         self._inserts = RowInserts() if self.is_sqlite else ArrayInserts()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection to read from. A server that is away is waited for, but not once the block has begun."""
-        with store_errors(self.where), self._retries.carry_out(self.engine.connect) as connection:
-            yield connection
-
-    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back by an exception, and never tried again."""
         with store_errors(self.where), self._transaction() as connection:

@@ -6,6 +6,7 @@ one, which is deleted in the end. A call that is killed leaves a sound run, and 
 
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -169,22 +170,21 @@ def cases_with_texts(database: Database, run: int) -> list[str]:
 
 def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
     """Cases beside the chosen ones that say some of the same, sources apart: run → how many."""
-    places: set[tuple[int, int]] = set()
-    with database.reading() as connection:
-        for run, ids in chosen.items():
-            for some in in_chunks(map(digest, ids)):
-                here = (cases.c.run == run) & cases.c.id_digest.in_(some)
-                places |= {(run, at) for at in connection.execute(select(cases.c.position).where(here)).scalars()}
-        said = case_texts.c.hash.is_not(None) & case_texts.c.role.not_in(IN_EVERY_CASE)
-        columns = (case_texts.c.run, case_texts.c.position, case_texts.c.hash)
-        mine = connection.execute(select(*columns).where(said, case_texts.c.run.in_(list(chosen))))
-        hashes = {row.hash for row in mine if (row.run, row.position) in places}
-        others = connection.execute(select(*columns).where(said))
-        found = {(row.run, row.position) for row in others if row.hash in hashes} - places
-    counted: dict[int, int] = {}
-    for run, _ in sorted(found):
-        counted[run] = counted.get(run, 0) + 1
-    return counted
+    places = {
+        (run, row.position)
+        for run, ids in chosen.items()
+        for row in database.lookup(
+            select(cases.c.position).where(cases.c.run == run), cases.c.id_digest, map(digest, ids)
+        )
+    }
+    said = case_texts.c.hash.is_not(None) & case_texts.c.role.not_in(IN_EVERY_CASE)
+    wanted = select(case_texts.c.run, case_texts.c.position, case_texts.c.hash).where(said)
+    mine = database.all(wanted.where(case_texts.c.run.in_(list(chosen))))
+    hashes = {row.hash for row in mine if (row.run, row.position) in places}
+    found = database.read(
+        lambda connection: {(row.run, row.position) for row in connection.execute(wanted) if row.hash in hashes}
+    )
+    return dict(sorted(Counter(run for run, _ in found - places).items()))
 
 
 def forget(

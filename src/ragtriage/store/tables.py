@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,23 +171,31 @@ class TablePlace:
         if positions is not None:
             query = query.where(cases.c.position < positions.stop)
         query = query.limit(CHUNK if what.steps else LIGHT_CHUNK)
-        after = -1 if positions is None else positions.start - 1
-        while True:
-            with self._database.reading() as connection:
-                rows = connection.execute(query.where(cases.c.position > after)).mappings().all()
-                if not rows:
-                    return
-                span = rows[0]["position"], rows[-1]["position"]
-                found = _outcomes(connection, self.info, *span, reasons=what.reasons) if what.scores else {}
-                written = self._texts(connection, span, what) if what.texts is not None else {}
-                headings = _headings(connection, self.info.number, *span) if what.headings else {}
-            for row in rows:
-                at = row["position"]
-                yield CaseRow(**row, outcomes=found.get(at, {}), texts=written.get(at, ()), heading=headings.get(at))
-            after = rows[-1]["position"]
+        after, run = -1 if positions is None else positions.start - 1, self.info.number
 
-    def _texts(self, connection: Connection, span: tuple[int, int], what: Columns) -> dict[int, list[CaseText]]:
-        return read_texts(connection, self.info.number, *span, what.texts or (), others=what.digests)
+        def portion(connection: Connection, after: int) -> list[CaseRow]:
+            rows = connection.execute(query.where(cases.c.position > after)).mappings().all()
+            if not rows:
+                return []
+            span = rows[0]["position"], rows[-1]["position"]
+            found = _outcomes(connection, self.info, *span, reasons=what.reasons) if what.scores else {}
+            written: Mapping[int, Sequence[CaseText]] = {}
+            if what.texts is not None:
+                written = read_texts(connection, run, *span, what.texts, others=what.digests)
+            headings = _headings(connection, run, *span) if what.headings else {}
+            return [
+                CaseRow(
+                    **row,
+                    outcomes=found.get(row["position"], {}),
+                    texts=written.get(row["position"], ()),
+                    heading=headings.get(row["position"]),
+                )
+                for row in rows
+            ]
+
+        while found := self._database.read(partial(portion, after=after)):
+            yield from found
+            after = found[-1].position
 
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
         """See `Place`."""
@@ -317,9 +326,8 @@ def shared_cases(database: Database, run: int, other: int, enough: float) -> int
         query = select(func.count()).where(case_texts.c.run == run, queries, case_texts.c.hash.in_(theirs))
         return connection.execute(query).scalar_one()
 
-    with database.reading() as connection:
-        found = by_id(connection)
-        return found if found >= enough else max(found, by_query(connection))
+    found = database.read(by_id)
+    return found if found >= enough else max(found, database.read(by_query))
 
 
 class InputScan(RowsHash):
