@@ -24,7 +24,7 @@ from ragtriage.report.comparison_page import quotes_of, write_comparison_page
 from ragtriage.report.comparison_words import gate_heading
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import read_baseline
-from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, earlier_run, is_run
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, compare_chosen, earlier_run, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateResult
 from ragtriage.runs.compare.gates import (
     FAIL_IF_WORSE,
@@ -226,11 +226,6 @@ def write_files(
 def chosen_of(result: FileResult) -> Chosen:
     """The side that was evaluated."""
     return Chosen(tuple(trial.stored for trial in result.trials))
-
-
-def base_of(wanted: HeldAgainst, store: Store) -> Chosen | None:
-    """The side that was named, while the run that is to be compared with it isn't there yet; None if none was."""
-    return choose_side(store, wanted.named) if wanted.named else None
 
 
 def compare_result(

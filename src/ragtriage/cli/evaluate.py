@@ -20,7 +20,6 @@ from ragtriage.cli.comparison_flags import (
     ComparisonFiles,
     GateFlags,
     against,
-    base_of,
     compare_result,
     print_comparison,
     refuse_files,
@@ -49,6 +48,7 @@ from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
 from ragtriage.report.plan_document import delivery_document, delivery_json, plan_document
+from ragtriage.runs.compare.compare import choose_side
 from ragtriage.runs.run import About, commit_in
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.runs.tally import diagnosed_records
@@ -227,7 +227,8 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         require_tag_of(given.cases, given.selection, by)
         send_flags.require_traces([given.cases], given.selection)
         with open_named_store(judge_flags.store, project, settings, create=True) as store:
-            base = base_of(wanted, store)
+            # while the run that is to be compared with it isn't there yet
+            base = choose_side(store, wanted.named) if wanted.named else None
             result = _evaluate(given, session, store, requested, about=about, by=by, trials=repeat)
             compared = compare_result(
                 wanted, base, result, requested, store, most=most if comparison_files.named else None

@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ragtriage.core.metric import Metric
-from ragtriage.core.statistics import Flags, Numbers, Places, Z
+from ragtriage.core.statistics import Flags, Numbers, Z
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.case_table import DIGESTED, noise_error
@@ -29,6 +29,7 @@ from ragtriage.runs.compare.statistics import (
     FEWEST,
     ROUNDING,
     MeanDifference,
+    P,
     Paired,
     binomial_p,
     changed_groups,
@@ -45,17 +46,11 @@ MENTIONED = 0.02
 """The share of pairs that lost a score, those that gained one taken off, from which on it is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Touched:
-    row: MetricComparison
-    paired: Paired
-
-
 def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judges: bool) -> list[MetricComparison]:
     """A row for every metric of either side, in the order in which they are listed."""
     metrics = {m.name: m for m in (*matched.new.metrics, *matched.base.metrics)}
     plain: list[MetricComparison] = []
-    touched: list[_Touched] = []
+    touched: list[tuple[MetricComparison, Paired]] = []
     for metric in metrics.values():
         if names is not None and metric.name not in names:
             continue
@@ -73,7 +68,7 @@ def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judge
             plain.append(replace(row, verdict="undefined", why="no pair has it on both sides"))
         elif is_touched(matched, metric, paired):
             noise = _noise(matched, metric, paired)
-            touched.append(_Touched(replace(row, paired=found, noise_se=noise), paired))
+            touched.append((replace(row, paired=found, noise_se=noise), paired))
         else:
             # the means alone: where nothing could change there is nothing to estimate
             means = replace(found, se_plain=None, se=None, freedom=None, low=None, high=None, sees=None)
@@ -141,26 +136,23 @@ def _noise(matched: Matched, metric: Metric, paired: Paired) -> float | None:
     return noise_error(changed, float(paired.weight[there].sum()), base, new)
 
 
-def _tested(touched: Iterable[_Touched]) -> Iterator[MetricComparison]:
+def _tested(touched: Sequence[tuple[MetricComparison, Paired]]) -> Iterator[MetricComparison]:
     """The rows with p-values, Holm's over all that have one, and what they say."""
-    rows = list(touched)
-    several = [one for one in rows if one.row.paired and one.row.paired.se is not None]
-    tested = swap_ps({one.row.name: one.paired.sums() for one in several})
-    names = list(tested)
-    adjusted = dict(zip(names, holm([tested[name][0] for name in names]), strict=True))
-    for one in rows:
-        name, found = one.row.name, one.row.paired
-        if name not in tested or found is None:
-            yield one.row  # one case or group alone tells nothing
+    tested = swap_ps({row.name: paired.sums() for row, paired in touched if row.paired and row.paired.se is not None})
+    adjusted = holm({name: p for name, (p, _) in tested.items()})
+    for row, _ in touched:
+        found = row.paired
+        if row.name not in tested or found is None:
+            yield row  # one case or group alone tells nothing
             continue
-        p, how = tested[name]
-        verdict = verdict_of(found, adjusted[name], one.row.direction)
-        perhaps = "" if verdict != "can't tell" else perhaps_of(found, one.row.direction)
+        p, how = tested[row.name]
+        verdict = verdict_of(found, adjusted[row.name], row.direction)
+        perhaps = "" if verdict != "can't tell" else perhaps_of(found, row.direction)
         yield replace(
-            one.row,
+            row,
             p=p,
             how=how,
-            p_adjusted=adjusted[name],
+            p_adjusted=adjusted[row.name],
             verdict=verdict,
             perhaps=perhaps,  # type: ignore[arg-type]  # one of the three words
         )
@@ -230,12 +222,16 @@ def finding_rows(matched: Matched, rules: Sequence[Rule]) -> list[FindingCompari
     """
     found = [(rule, paired) for rule in rules if (paired := matched.findings(rule.name))]
     rows = [(row, paired) for rule, paired in found if (row := _row(matched, rule, paired))]
-    testable = {row.rule: sums for row, paired in rows if changed_groups(sums := paired.sums()) >= FEWEST}
-    tested = swap_ps(testable)
-    names = list(tested)
-    adjusted = dict(zip(names, holm([tested[name][0] for name in names]), strict=True))
+    tested = _ps_within_reach({row.rule: paired for row, paired in rows})
+    adjusted = holm({name: p for name, (p, _) in tested.items()})
     told = [_told(row, tested.get(row.rule, (None, None)), adjusted.get(row.rule)) for row, _ in rows]
     return sorted(told, key=lambda row: place_of(row.verdict, row.paired))
+
+
+def _ps_within_reach(numbers: Mapping[str, Paired]) -> dict[str, P]:
+    """The p-values of the numbers of which enough groups changed to reach .05."""
+    sums = {name: one.sums() for name, one in numbers.items()}
+    return swap_ps({name: own for name, own in sums.items() if changed_groups(own) >= FEWEST})
 
 
 def _row(matched: Matched, rule: Rule, paired: Paired) -> FindingComparison | None:
@@ -327,37 +323,22 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
     ordered = sorted(places, key=lambda value: (-len(places[value]), value))
     compared = [row for row in rows if row.paired and row.verdict != "not touched"]
     columns = {row.name: matched.scores(row.name)[0] for row in compared}
-    found = [_slice(value, np.array(places[value]), compared, columns) for value in ordered[:MOST_VALUES]]
-    tests = [(one, metric) for one, (_, ps) in enumerate(found) for metric in ps]
-    adjusted = dict(zip(tests, holm([found[one][1][metric] for one, metric in tests]), strict=True))
-    told = tuple(
-        replace(
-            one,
-            metrics=tuple(
-                replace(
-                    m,
-                    p=ps.get(m.name),
-                    p_adjusted=adjusted.get((place, m.name)),
-                    verdict=verdict_of(m.paired, adjusted.get((place, m.name)), row.direction)
-                    if m.paired
-                    else "undefined",
-                )
-                for m, row in zip(one.metrics, compared, strict=True)
-            ),
-        )
-        for place, (one, ps) in enumerate(found)
-    )
-    return told, max(0, len(ordered) - MOST_VALUES)
+    parts = {
+        value: {name: column.at(np.array(places[value])) for name, column in columns.items()}
+        for value in ordered[:MOST_VALUES]
+    }
+    ps = {
+        (value, name): p
+        for value, own in parts.items()
+        if len(places[value]) >= FEWEST_PAIRS
+        for name, (p, _) in _ps_within_reach(own).items()
+    }
+    adjusted = holm(ps)
 
+    def compared_in(value: str, row: MetricComparison) -> SliceMetric:
+        found, key = difference(parts[value][row.name], row.range[1] - row.range[0]), (value, row.name)
+        verdict = verdict_of(found, adjusted.get(key), row.direction) if found else "undefined"
+        return SliceMetric(row.name, verdict, found, ps.get(key), adjusted.get(key))
 
-def _slice(
-    value: str, at: Places, rows: Sequence[MetricComparison], columns: dict[str, Paired]
-) -> tuple[Slice, dict[str, float]]:
-    """One value's differences, and the p-values of those that are tested."""
-    parts = {row.name: columns[row.name].at(at) for row in rows}
-    sums = {name: part.sums() for name, part in parts.items()} if len(at) >= FEWEST_PAIRS else {}
-    tested = swap_ps({name: own for name, own in sums.items() if changed_groups(own) >= FEWEST})
-    metrics = tuple(
-        SliceMetric(row.name, "can't tell", difference(parts[row.name], row.range[1] - row.range[0])) for row in rows
-    )
-    return Slice(value, len(at), metrics), {name: p for name, (p, _) in tested.items()}
+    told = (Slice(value, len(places[value]), tuple(compared_in(value, row) for row in compared)) for value in parts)
+    return tuple(told), max(0, len(ordered) - MOST_VALUES)

@@ -1,15 +1,16 @@
 """The statistics of a comparison, on arrays alone: differences with intervals and p-values."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from ragtriage.core.statistics import LEVEL, REACH, Numbers, Places, student_quantile
 
+K = TypeVar("K", bound=Hashable)
 How = Literal["exact", "drawn", "normal"]
 """How a p-value was had: from all swaps, from 10,000 random ones, or from their normal limit."""
 
@@ -221,18 +222,15 @@ def binomial_p(one: int, other: int) -> float:
     return min(1.0, 2 * math.fsum(math.exp(log - count * math.log(2)) for log in logs))
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjusted p-values, in the order given; None stays None and isn't counted.
+def holm(p_values: Mapping[K, float]) -> dict[K, float]:
+    """Holm's step-down adjusted p-values, by what they are of.
 
     Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979). It
     keeps the chance of any false finding among the family at .05, which for families this small costs little.
     """
-    known = [(p, place) for place, p in enumerate(p_values) if p is not None]
-    adjusted: list[float | None] = [None] * len(p_values)
-    before = 0.0
-    for rank, (p, place) in enumerate(sorted(known)):
-        before = max(before, min(1.0, (len(known) - rank) * p))
-        adjusted[place] = before
+    adjusted, before = {}, 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        before = adjusted[name] = max(before, min(1.0, (len(p_values) - rank) * p))
     return adjusted
 
 
