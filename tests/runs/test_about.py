@@ -1,7 +1,7 @@
 """What is said of a run: kept with it, shown with it, and found out quickly or not at all."""
 
 import subprocess
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from ragtriage import RULES, FakeJudge, open_cases, open_store, thresholds_with
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis.rules import COSTS, Costs
+from ragtriage.diagnosis.rules import Costs
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
@@ -85,14 +85,7 @@ def stored(folder: Path, configuration: dict[str, object]) -> RunInfo:
         return store.run().info
 
 
-def test_rules_and_costs_of_ones_own_come_back_and_fields_that_an_older_version_stored_are_passed_over(
-    tmp_path: Path,
-) -> None:
+def test_rules_and_costs_of_ones_own_come_back(tmp_path: Path) -> None:
     given = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), (*RULES, OWN), Costs(4.0, 1.0))
     found = config_of(stored(tmp_path / "now", to_stored(given, ALL_ROWS, {})))
     assert (found.rules[-1].name, found.rules[-1].when, found.costs) == ("own", OWN.when, Costs(4.0, 1.0))
-
-    older = asdict(OWN) | {"confidence": [0.0, 1.0], "sure_from": 0.9}
-    del older["likely"]
-    found = config_of(stored(tmp_path / "before", {"thresholds": {}, "rules": [older]}))
-    assert (found.rules[-1].name, found.rules[-1].when, found.costs) == ("own", OWN.when, COSTS)
