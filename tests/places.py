@@ -57,3 +57,17 @@ class Place:
 
     def __str__(self) -> str:
         return self._address
+
+
+def older(place: Place) -> Place:
+    """A store as version 2 of the tables was written: two runs, the second interrupted, answers and a ticket."""
+    kind = "postgresql" if place.on_server else "sqlite"
+    script = (Path(__file__).parent / "store" / f"version_2.{kind}.sql").read_text("utf-8")
+    if place.on_server:
+        place.sql(script.replace("{schema}", str(place.schema)))
+    else:
+        Path(str(place)).mkdir()
+        connection = sqlite3.connect(Path(str(place)) / "runs.sqlite")
+        connection.executescript(script)
+        connection.close()
+    return place

@@ -11,7 +11,7 @@ from cli_models import judging
 from cli_processes import Gate, begun, until
 
 from in_process import plain_environment, said_by
-from places import Place
+from places import Place, older
 from postgresql_server import new_schema, run_sql
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import config_of
@@ -86,6 +86,18 @@ def test_roles_are_those_of_the_schema_that_the_user_has(folder):
     assert f'GRANT USAGE ON SCHEMA "{schema}" TO' in said.out
     assert '"public"' not in said.out
     run_sql(said.out, (), schema)
+
+
+def test_an_old_store_is_migrated_and_says_so(folder):
+    address, schema = new_schema()
+    older(Place(address, schema))
+    said = said_by(["store", "migrate", address])
+    assert said.code == 0
+    assert said.err.splitlines() == [
+        f"bringing the store {_shown(address)} from version 2 to {SCHEMA_VERSION}",
+        f"the store {_shown(address)} is up to date (version {SCHEMA_VERSION})",
+    ]
+    assert said_by(["store", "migrate", "nowhere"]).code == 2
 
 
 def test_last_and_runs_mean_the_folder_on_a_server_or_what_is_named(server, folder, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from stored_cases import begun, case, evaluated, written
 
 from forked import Child
-from places import Place
+from places import Place, older
 from poolers import until
 from postgresql_server import run_sql, waits
 from ragtriage.core.case import Source
@@ -108,12 +108,16 @@ def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(ser
             assert answers.claim([b"a" * 16])
 
 
-def test_four_first_starts_at_once_make_the_tables_once(server_place):
+@pytest.mark.parametrize("old", [False, True], ids=["made", "migrated"])
+def test_four_first_starts_at_once_make_or_migrate_the_tables_once(server_place, old):
+    if old:
+        older(server_place)
+
     def start():
         with open_store(server_place) as store:
             return len(store.runs())
 
-    assert at_once(*[start] * 4) == [0] * 4
+    assert at_once(*[start] * 4) == [2 if old else 0] * 4
     assert server_place.sql("SELECT value FROM meta WHERE key = 'version'") == [(SCHEMA_VERSION,)]
 
 

@@ -23,8 +23,8 @@ from ragtriage.metrics import THELMA
 from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.checking import check_store
 from ragtriage.store.database import open_database, store_address
+from ragtriage.store.migrations import prepare
 from ragtriage.store.postgresql import Retries
-from ragtriage.store.preparing import prepare
 
 CASES = [case(i) for i in range(30)]
 

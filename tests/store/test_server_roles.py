@@ -18,7 +18,8 @@ from ragtriage.runs.case_row import CaseHeading
 from ragtriage.store import Answers, initialise_store, open_store, schema_in_use
 from ragtriage.store.checking import check_store
 from ragtriage.store.forgetting import cases_with_texts
-from ragtriage.store.preparing import NUMBERS, READER, WRITER, roles_sql
+from ragtriage.store.migrations import NUMBERS, READER, WRITER, roles_sql
+from ragtriage.store.schema import SCHEMA_VERSION
 
 CASES = [case(i) for i in range(3)]
 READ = CaseHeading("failure", "generator", ("unsupported_claims",), sure=True)
@@ -132,6 +133,19 @@ def test_the_owner_deletes_runs_and_somebody_without_a_role_sees_nothing(shared)
         assert shared.sql(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
+def test_only_the_owner_brings_tables_up_to_date(version_2):
+    version_2.sql(f"GRANT USAGE ON SCHEMA {version_2.schema} TO PUBLIC")
+    version_2.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {version_2.schema} TO PUBLIC")
+    address, user = new_user(version_2)
+    told = (
+        f"has tables of version 2, this program needs version {SCHEMA_VERSION}, and {user} may not change them: ask "
+        "the owner: ragtriage store migrate"
+    )
+    with pytest.raises(StoreError, match=told):
+        open_store(address)
+    assert version_2.sql("SELECT value FROM meta WHERE key = 'version'") == [("2",)]
+
+
 def test_who_may_not_make_tables_is_told_to_ask(server_place):
     address, user = new_user(server_place)
     run_sql(f"GRANT USAGE ON SCHEMA {server_place.schema} TO {user}")
@@ -143,8 +157,8 @@ def test_a_schema_is_made_by_initialising_alone():
     place = Place(*new_schema(made=False))
     with pytest.raises(NotStoredError, match=f"there is no schema '{place.schema}' in .*ragtriage store init"):
         open_store(place)
-    assert initialise_store(str(place))
-    assert not initialise_store(str(place))
+    assert initialise_store(str(place)) == ""
+    assert initialise_store(str(place)) == SCHEMA_VERSION
     evaluated(place)
 
 
@@ -175,7 +189,7 @@ def evaluated_and_deleted(address: str) -> None:
 @pytest.mark.parametrize("name", ["a%b", "a :b", 'a"b', "Ärger"])
 def test_any_name_of_a_schema_does(name):
     address = f"{server().get_uri('ragtriage')}&schema={quote(name)}"
-    assert initialise_store(address)
+    assert initialise_store(address) == ""
     run_sql(roles_sql(name))
     evaluated_and_deleted(address)
     assert run_sql("SELECT 1 FROM pg_tables WHERE schemaname = %s", (name,))

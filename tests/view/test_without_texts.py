@@ -23,7 +23,7 @@ from ragtriage.runs.case_row import CaseRow, Columns
 from ragtriage.runs.run import Run
 from ragtriage.runs.tally import MAX_SLICES, keep_counts, kept_counts, tally_of
 from ragtriage.store import Store, open_store
-from ragtriage.store.preparing import NUMBERS, READER, roles_sql
+from ragtriage.store.migrations import NUMBERS, READER, roles_sql
 from ragtriage.view.server import StoreRuns
 
 SECRET = "Zanzibarquery"

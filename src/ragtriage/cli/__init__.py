@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "windows": ("watch", "List the windows of watched traffic, the newest first, and the open alarms."),
     "send": ("send", "Send a run's scores back to where its traces came from."),
     "runs": ("results", "List the stored runs, the newest first; or give one a name or a note."),
-    "store": ("store", "Stores for a team: make one, copy runs, look it through, delete runs."),
+    "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),
     "testset": (
         "testset testset_templates testset_score testset_reliability",

@@ -1,4 +1,4 @@
-"""`ragtriage store`: make a store for a team, copy runs, look it through, delete runs."""
+"""`ragtriage store`: make a store for a team, bring it up to date, copy runs, look it through, delete runs."""
 
 import re
 import sys
@@ -18,8 +18,8 @@ from ragtriage.store.checking import check_folder, check_store
 from ragtriage.store.copying import UnfinishedRunError, copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
+from ragtriage.store.migrations import require_owner, roles_sql
 from ragtriage.store.postgresql import shown
-from ragtriage.store.preparing import require_owner, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
 
@@ -32,10 +32,21 @@ def init(url: str | None = None, *, roles: bool = False) -> None:
     address = read_address(store_address(url))
     if roles and "://" not in address:
         raise ConfigError("--roles is for a server: a file has the rights that its folder gives it")
-    done = "is ready" if initialise_store(address, tell) else "has its tables already"
+    found = initialise_store(address, tell)
+    done = "has its tables already" if found == SCHEMA_VERSION else "is up to date now" if found else "is ready"
     tell(f"the store {shown(address) if '://' in address else address} {done} (version {SCHEMA_VERSION})")
     if roles:
         sys.stdout.write(roles_sql(schema_in_use(address)))
+
+
+@command("store migrate")
+def migrate(url: str | None = None) -> None:
+    """Bring the tables of a store up to date; on a server their owner has to.
+
+    Exit codes: 0; 2 there is no store; 3 you may not, or another version wrote it.
+    """
+    with open_store(store_address(url), create=False, told=tell) as there:
+        tell(f"the store {there.where} is up to date (version {SCHEMA_VERSION})")
 
 
 @command("store copy")

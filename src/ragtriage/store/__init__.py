@@ -19,7 +19,7 @@ from ragtriage.store.answers import Answers, open_answers
 from ragtriage.store.checking import StoreCheck
 from ragtriage.store.copying import CopiedRun
 from ragtriage.store.lease import RunBusyError
-from ragtriage.store.preparing import initialise_store, schema_in_use
+from ragtriage.store.migrations import initialise_store, schema_in_use
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import EVERY_PROJECT, Store, open_store, project_meant
 

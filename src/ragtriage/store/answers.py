@@ -24,7 +24,7 @@ from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer, InMemor
 from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
 from ragtriage.store.lease import QuestionLocks
-from ragtriage.store.preparing import prepare
+from ragtriage.store.migrations import prepare
 from ragtriage.store.run_writer import RunWriter, raise_spending
 from ragtriage.store.schema import answers, meta, tickets
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
 SCHEMA_VERSION = "3"
-"""Raise it whenever a table or what stands in one changes."""
+"""Raise it whenever a table or what stands in one changes, with a function in `migrations` that makes the change."""
 
 VERSION_KEY = "version"
 """Where `meta` holds it; stores from before the first version have another key."""

@@ -16,8 +16,8 @@ from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import folder_of, open_folder
 from ragtriage.store.forgetting import delete_runs, forget
 from ragtriage.store.lease import Lease
+from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.preparing import prepare, require_owner
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import RunCounts, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
@@ -62,7 +62,7 @@ def open_store(
     """
     database = open_database(store_address(where), create=create, told=told)
     try:
-        prepare(database)
+        prepare(database, told=told)
     except BaseException:
         database.close()
         raise

@@ -1,11 +1,12 @@
-"""The tables of a store: made where there are none, refused where another version wrote them; the roles of a server.
+"""The tables of a store: made where there are none, brought from version to version, and the roles of a server.
 
-They are made in one transaction that holds a lock, so that of several first starts one makes them and the others find
-them.
+All of a migration is one transaction that holds a lock, so that of several first starts one makes the tables and the
+others find them. On a server only the owner of the tables may change them; everybody else is told to ask.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, inspect, select, text
@@ -16,18 +17,23 @@ from ragtriage.store.postgresql import Told, default_schema, encoding_of, has_sc
 from ragtriage.store.schema import (
     SCHEMA_VERSION,
     VERSION_KEY,
+    alarms,
     answers,
     case_texts,
     cases,
     claims,
     detectors,
+    judged,
     meta,
     metadata,
+    outbox,
     readings,
     rejected,
     runs,
     scores,
     tickets,
+    watches,
+    windows,
 )
 from ragtriage.store.schema import texts as texts_table
 from ragtriage.store.store_file import ELSEWHERE
@@ -36,18 +42,23 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
 
-def prepare(database: Database, *, initialise: bool = False) -> bool:
-    """Make the tables in an empty database; with `initialise` the schema of a server too. Tells whether they were made.
+Migration = Callable[[Connection], None]
 
-    Raises:
-        StoreError: another version of ragtriage made those that are there.
+
+def prepare(database: Database, *, initialise: bool = False, told: Told = lambda _: None) -> str:
+    """Make the tables in an empty database, or bring those of an earlier version up to date.
+
+    With `initialise` the schema of a server is made too. Gives the version that was found, empty where there were no
+    tables.
     """
-    if not initialise and database.read(lambda connection: _version(connection, database)) == SCHEMA_VERSION:
-        return False
-    return database.write(lambda connection: _prepare(connection, database, initialise=initialise))
+    if not initialise:
+        found = database.read(lambda connection: _version(connection, database))
+        if found == SCHEMA_VERSION:
+            return found
+    return database.write(lambda connection: _prepare(connection, database, initialise=initialise, told=told))
 
 
-def _prepare(connection: Connection, database: Database, *, initialise: bool) -> bool:
+def _prepare(connection: Connection, database: Database, *, initialise: bool, told: Told) -> str:
     database.lock(connection, "tables")
     if not database.is_sqlite and (encoding := encoding_of(connection)) != "UTF8":
         raise ConfigError(
@@ -63,14 +74,25 @@ def _prepare(connection: Connection, database: Database, *, initialise: bool) ->
         if not database.is_sqlite:
             _make_forget_texts(connection, database)
         connection.execute(database.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
-        return True
-    if found != SCHEMA_VERSION:
+        return ""
+    if found == SCHEMA_VERSION:
+        return found
+    if found not in MIGRATIONS:
         raise StoreError(
             f"the store {database.where} was written by another version of ragtriage (its schema has version "
             f"{found or 'unknown'}, this program knows {SCHEMA_VERSION}): use the version that wrote it, or "
             f"{ELSEWHERE} and evaluate anew"
         )
-    return False
+    if not database.is_sqlite and not owns(connection, meta.name, database.schema):
+        raise StoreError(
+            f"the store {database.where} has tables of version {found}, this program needs version {SCHEMA_VERSION}, "
+            f"and {user_of(connection)} may not change them: ask the owner: ragtriage store migrate"
+        )
+    told(f"bringing the store {database.where} from version {found} to {SCHEMA_VERSION}")
+    for version in range(int(found), int(SCHEMA_VERSION)):
+        MIGRATIONS[str(version)](connection)
+    connection.execute(database.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
+    return found
 
 
 def _version(connection: Connection, database: Database) -> str | None:
@@ -115,6 +137,11 @@ def require_owner(database: Database) -> None:
         )
 
 
+def _to_version_3(connection: Connection) -> None:
+    """Windows of a watch, its detectors and alarms; what became of scores that were sent to other tools."""
+    metadata.create_all(connection, [watches, windows, judged, detectors, alarms, outbox])
+
+
 def _make_forget_texts(connection: Connection, database: Database) -> None:
     """The one way in which a writer of a server store may delete texts and answers: those that nobody holds any more.
 
@@ -134,11 +161,18 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
     connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC")
 
 
-def initialise_store(where: str, told: Told = lambda _: None) -> bool:
-    """Make a store's tables, and on a server its schema, which nothing else makes. Tells whether they were made."""
+MIGRATIONS: Mapping[str, Migration] = {"2": _to_version_3}
+"""The versions that can be brought up to date → what leads to the next one."""
+
+
+def initialise_store(where: str, told: Told = lambda _: None) -> str:
+    """Make a store's tables, and on a server its schema, which nothing else makes.
+
+    Gives the version of the tables that was found, empty where there were none.
+    """
     database = open_database(store_address(where), create=True, told=told)
     try:
-        return prepare(database, initialise=True)
+        return prepare(database, initialise=True, told=told)
     finally:
         database.close()
 
