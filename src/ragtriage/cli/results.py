@@ -19,9 +19,8 @@ from ragtriage.cli.input_files import writing
 from ragtriage.cli.opened_stores import open_named_store, opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import dollars, one_line, plural
-from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE
-from ragtriage.core.validation import validated
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.run_document import cases_document, repeats_document, run_document
@@ -29,7 +28,7 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import full_title, shown_time, two_places
-from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import (
     ExportedFields,
     ExportFormat,
@@ -48,9 +47,7 @@ from ragtriage.store import Store
 from ragtriage.store.folder import folder_of
 from ragtriage.store.postgresql import without_password
 from ragtriage.store.schema import OF_FOLDER
-from ragtriage.trust.corrected_mean import CorrectedMean, RunLabels, join_labels
 from ragtriage.trust.judge_card import read_card
-from ragtriage.trust.label_files import Label, read_labels
 
 
 @command("runs")
@@ -134,13 +131,12 @@ EXPORTED_PARTS = frozenset({"texts", "evidence"})
 
 
 @command("report")
-def report(  # noqa: PLR0913  # one parameter a flag
+def report(  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
     by: str | None = None,
     threshold: list[str] | None = None,
-    labels: Path | None = None,
     judge_card: Path | None = None,
     open_it: bool = False,
     store: str | None = None,
@@ -150,7 +146,7 @@ def report(  # noqa: PLR0913  # one parameter a flag
     with opened_run(store, run, project) as (there, stored):
         config = reading_of(stored, threshold)
         path = out or default_report(there, stored) or Path("report.html")
-        shown = report_of(there, stored, config, by, labels, judge_card)
+        shown = report_of(there, stored, config, by, judge_card)
         write_html(path, shown, partial(diagnosed_records, stored, config))
     sys.stdout.write(f"{path}\n")
     if open_it and not webbrowser.open(path.resolve().as_uri()):
@@ -158,14 +154,13 @@ def report(  # noqa: PLR0913  # one parameter a flag
 
 
 @command("show")
-def show(  # noqa: PLR0913  # one parameter a flag
+def show(  # one parameter a flag
     run: str = "last",
     case: str | None = None,
     *,
     most: int = 30,
     by: str | None = None,
     threshold: list[str] | None = None,
-    labels: Path | None = None,
     as_json: bool = False,
     store: str | None = None,
     project: str | None = None,
@@ -182,7 +177,7 @@ def show(  # noqa: PLR0913  # one parameter a flag
             else:
                 print_document(console, case_document(case_report(record, findings, config), console.width))
             return
-        shown = report_of(there, stored, config, by, labels)
+        shown = report_of(there, stored, config, by)
         print_run(shown, as_json=as_json)
         if shown.repeats and not as_json:
             console.print()
@@ -236,7 +231,6 @@ def report_of(
     stored: Run,
     config: EvaluationConfig,
     by: str | None,
-    labels: Path | None,
     judge_card: Path | None = None,
 ) -> RunReport:
     """What is shown of a stored run; one in a folder has no store. A tag that no row has is an error."""
@@ -247,7 +241,6 @@ def report_of(
         config,
         tally,
         repeats=repeats_report_of(store, stored, config),
-        corrections=corrections_of(stored, config, labels),
         judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
     )
 
@@ -347,34 +340,3 @@ def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tupl
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
     return stored, reading_of(stored, threshold)
-
-
-def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:
-    """Metric → its corrected mean; by a file of labels, else as it was kept with the run."""
-    if labels is None:
-        kept = stored.info.configuration.get(CORRECTIONS, {})
-        return {name: validated(CorrectedMean, found) for name, found in kept.items()}
-    usable, rejected = read_labels(labels)
-    if not usable:
-        first = f": the first line is wrong: {rejected[0]}" if rejected else ": make some with `ragtriage trust label`"
-        raise InputError(f"{labels} holds no label{first}")
-    joined = joined_with(stored, config, usable)
-    if not joined.metrics:
-        reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
-        raise InputError(f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}")
-    if rejected:
-        tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")
-    for reason, count in joined.unused.items():
-        tell(f"note: {count} {'label isn’t' if count == 1 else 'labels aren’t'} used: {reason}")
-    found = {}
-    for one in joined.metrics:
-        if correction := one.correction():
-            found[one.metric.name] = correction
-        else:
-            tell(f"note: {one.metric.name} isn't corrected by its {one.labels} labels; trust calibrate says why")
-    return found
-
-
-def joined_with(stored: Run, config: EvaluationConfig, labels: tuple[Label, ...]) -> RunLabels:
-    """The components of a stored run with their labels."""
-    return join_labels((str(stored.number), stored.info.identity), config.metrics, stored.records(), labels)

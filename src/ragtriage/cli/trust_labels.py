@@ -12,7 +12,7 @@ from ragtriage.cli.console import exit_if, print_found, print_json, show, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.opened_stores import open_named_store
-from ragtriage.cli.results import joined_with, open_run, tell_deleted
+from ragtriage.cli.results import open_run, tell_deleted
 from ragtriage.core.case import Record
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
@@ -20,6 +20,7 @@ from ragtriage.report.judge_document import calibration_document
 from ragtriage.report.trust_document import labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated
+from ragtriage.trust.corrected_mean import join_labels
 from ragtriage.trust.label_files import Item, Label, LabelFile, draw_items, metrics_to_label, read_labels
 from ragtriage.trust.label_fits import write_settings
 from ragtriage.trust.label_session import (
@@ -144,7 +145,8 @@ def calibrate(
     with open_named_store(store, project) as there:
         named = Counter(label.run for label in usable).most_common(1)[0][0]  # among equals the one named first
         stored, config = open_run(there, run or named, threshold)
-        joined = joined_with(stored, config, usable)
+        names = str(stored.number), stored.info.identity
+        joined = join_labels(names, config.metrics, stored.records(), usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
             which = "its only label can't" if len(usable) == 1 else f"none of its {len(usable)} labels can"

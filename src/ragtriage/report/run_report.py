@@ -7,7 +7,7 @@ from typing import Any
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import one_line, plural, price_of_tokens, told_apart
-from ragtriage.core.validation import as_builtins
+from ragtriage.core.validation import as_builtins, validated
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
 from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.judges.judge_config import RAW_SCORES
@@ -25,7 +25,7 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
-from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
+from ragtriage.runs.evaluation_config import ARITHMETIC, CORRECTIONS, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.run import About, Run
@@ -300,7 +300,6 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
     tally: SlicedTally,
     *,
     repeats: RepeatsReport | None = None,
-    corrections: Mapping[str, CorrectedMean] | None = None,
     judge_card: Mapping[str, Any] | None = None,
     texts: bool = True,
 ) -> RunReport:
@@ -310,6 +309,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
     deleted texts aren't, and reasons that may quote a case aren't told: whoever reads may see no text.
     """
     info = stored.info
+    corrections = info.configuration.get(CORRECTIONS, {})
     rejected = stored.rejected() if texts else ()
     shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
     header = Header(
@@ -329,7 +329,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         rejections=tuple(shown),
         spent=info.spent,
         version=info.versions.get("ragtriage", ""),
-        corrections=corrections or {},
+        corrections={name: validated(CorrectedMean, kept) for name, kept in corrections.items()},
         judge_card=judge_card,
         texts_deleted=stored.texts_deleted() if texts else 0,
     )

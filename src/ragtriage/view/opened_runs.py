@@ -10,14 +10,12 @@ from typing import Any, Protocol
 
 from ragtriage.core.case import Record
 from ragtriage.core.errors import NotPermittedError, NotStoredError, StoreError
-from ragtriage.core.validation import validated
 from ragtriage.report.run_report import RunReport, stored_run_report
 from ragtriage.runs.case_row import WHOLE, CaseRow, Columns
-from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import RUNNING, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
-from ragtriage.trust.corrected_mean import CorrectedMean
 from ragtriage.view.case_index import CaseIndex
 from ragtriage.view.word_index import ChangedError, WordIndex
 
@@ -271,9 +269,7 @@ class OpenedRuns:
         if not texts and (by is not None or not own or run.place.counted() is None):
             self.require_texts(run, "only what was counted when it was evaluated can be shown")
         tally = tally_of(run, config, by, most_drawn_from=MOST_DRAWN_FROM)
-        kept = run.info.configuration.get(CORRECTIONS, {})
-        corrections = {name: validated(CorrectedMean, found) for name, found in kept.items()}
-        return stored_run_report(run, config, tally, corrections=corrections, texts=texts)
+        return stored_run_report(run, config, tally, texts=texts)
 
     def result(
         self,
