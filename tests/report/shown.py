@@ -21,13 +21,18 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.run import RunInfo
 from ragtriage.runs.summary import Summary, Tally
 
 Found = tuple[Record, tuple[Finding, ...]]
 Many = Callable[[int], Iterator[Found]]
 THRESHOLDS = thresholds_with({})
 CONFIG = EvaluationConfig((), THRESHOLDS)
-HEADER = Header("7", "rows.jsonl", "embedded", "2026-11-21", config=CONFIG)
+INFO = RunInfo(
+    7, "identity", "finished", "2026-11-21T10:00:00+00:00", None, "rows.jsonl", "hash", 0, (), "embedded", {}, {}, {},
+    seconds=0.0, cost=0.0, done=0, failed=0, rejected=0,
+)  # fmt: skip
+HEADER = Header(INFO, CONFIG)
 
 
 def summary_of(

@@ -1,12 +1,12 @@
 """JSON says of a run what the terminal and the page say."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from shown import CONFIG, HEADER, THRESHOLDS, printed, summary_of
+from shown import CONFIG, HEADER, INFO, THRESHOLDS, printed, summary_of
 
 from ragtriage.config import read_settings
 from ragtriage.core.amount import Amount
@@ -19,7 +19,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import RunReport, run_json, run_report
+from ragtriage.report.run_report import Header, RunReport, run_json, run_report
 from ragtriage.report.words import two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.tally import SlicedTally
@@ -29,7 +29,7 @@ SPENT = Amount(requests=1234, tokens_in=56789, tokens_out=4321, cost=0.75)
 
 def reported(record: Record) -> RunReport:
     three = [replace(record, case=replace(record.case, id=f"case/{number}")) for number in range(3)]
-    header = replace(HEADER, rejected=19, spent=SPENT)
+    header = Header(replace(INFO, **asdict(SPENT)), CONFIG, rejected=19)
     return run_report(header, summary_of(three), {"fees": summary_of([record])})
 
 

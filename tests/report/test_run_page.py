@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from shown import CONFIG, HEADER, THRESHOLDS, Found, Many, page_of, summary_of
+from shown import CONFIG, HEADER, INFO, THRESHOLDS, Found, Many, page_of, summary_of
 
 from ragtriage import METRICS
 from ragtriage.core.case import Case, Record, Source
@@ -115,8 +115,9 @@ def test_whatever_a_user_wrote_is_shown_and_not_run(tmp_path: Path) -> None:
     evil += "\x00\x1b\ud800 \u05e9\u05dc\u05d5\u05dd"
     case = Case(evil, evil, (Source(evil, evil),), evil, reference=evil, tags={evil: evil})
     record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
-    said = About(evil, evil, evil)
-    header = Header(evil, evil, evil, evil, evil, config=CONFIG, rejected=2, rejections=(evil,), about=said)
+    said = About(evil, evil, evil).stored()
+    info = replace(INFO, address=evil, input=evil, judge=evil, created=evil, configuration=said)
+    header = Header(info, CONFIG, rejected=2, rejections=(evil,))
 
     text = page_of(tmp_path, [(record, ())], header=header, slices={evil: summary_of([record])})
 
@@ -172,10 +173,10 @@ def test_long_texts_are_cut_and_an_empty_or_unfinished_run_is_told(tmp_path: Pat
     assert "characters left out" in text
     assert "30 more sources not listed" in text
 
-    text = page_of(tmp_path, [], header=replace(HEADER, state="open", of=500))
+    text = page_of(tmp_path, [], header=Header(replace(INFO, state="interrupted", rows=500)))
     outline(text)
     assert "No case was evaluated" in text
-    assert "0 of 500 cases so far (open)" in text
+    assert "0 of 500 cases so far (interrupted)" in text
 
 
 def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many) -> None:
@@ -188,7 +189,7 @@ def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many) -> None
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        write_run_page(path, run_report(Header("1"), summary_of(record for record, _ in cases)), breaks)
+        write_run_page(path, run_report(Header(INFO), summary_of(record for record, _ in cases)), breaks)
 
     assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -201,7 +202,7 @@ def repeated(folder: Path, judge: str, *trials: Record) -> str:
     """The page of a case that was evaluated so many times."""
     scored = [[CaseRow(0, record.case.id, outcomes=record.outcomes)] for record in trials]
     repeats = repeat_summary(scored, EvaluationConfig(METRICS, THRESHOLDS, ()))
-    header, summary = Header("1", judge=judge), summary_of(trials[:1], METRICS, {})
+    header, summary = Header(replace(INFO, judge=judge)), summary_of(trials[:1], METRICS, {})
     return page_of(folder, [(trials[0], ())], summary, header, repeats=RepeatsReport(repeats, (1, 2)))
 
 

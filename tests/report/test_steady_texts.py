@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from shown import CONFIG as SHOWN
-from shown import THRESHOLDS, printed
+from shown import INFO, THRESHOLDS, printed
 
 from made_records import record_of, synthetic
 from ragtriage.core.case import Record
@@ -67,7 +67,7 @@ def texts(records: Sequence[Record], page: Path) -> dict[str, str]:
     """Everything that is shown of a run, by what it is."""
     tally = SlicedTally(CONFIG, by="topic")
     found = [(record, tally.add(record)) for record in records]
-    run = run_report(Header("7", "rows.jsonl", config=SHOWN), tally.summary(), tally.slices())
+    run = run_report(Header(INFO, SHOWN), tally.summary(), tally.slices())
     write_run_page(page, run, lambda: iter(found))
     listed = [listed_case(record, findings, SHOWN) for record, findings in found]
     shown = {

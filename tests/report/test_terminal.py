@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from shown import CONFIG, HEADER, THRESHOLDS, Many, case_shown, cases_shown, summary_of, summary_shown
+from shown import CONFIG, HEADER, INFO, THRESHOLDS, Many, case_shown, cases_shown, summary_of, summary_shown
 
 from made_records import NO
 from ragtriage import METRICS
@@ -48,7 +48,7 @@ def test_slices_show_every_metric_at_any_width(rich_record: Record, width: int) 
 
 
 def test_an_empty_run_failures_and_reasons_are_told(rich_record: Record) -> None:
-    empty = summary_shown(summary_of([]), 100, header=Header("1", state="interrupted", of=10))
+    empty = summary_shown(summary_of([]), 100, header=Header(replace(INFO, state="interrupted", rows=10)))
     none = replace(rich_record, outcomes={m.name: Undefined("no sources were retrieved") for m in THELMA[:2]})
     failed = replace(rich_record, outcomes={"groundedness": Undefined("the judge failed: time-out", failed=True)})
     text = summary_shown(summary_of([none, failed]), 100)
@@ -90,7 +90,8 @@ def test_a_users_text_controls_neither_the_terminal_nor_the_markup(colour: bool)
     evil = "\x1b]0;owned\x07\x1b[31m[bold red]x[/bold red][/] \u202e[link=http://a]y[/link]"
     case = Case(evil, evil, (Source(evil, evil),), evil, reference=evil, tags={evil: evil})
     record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
-    summary, header = summary_of([record]), Header(evil, evil, evil, evil, rejected=1, rejections=(evil,))
+    info = replace(INFO, address=evil, input=evil, judge=evil)
+    summary, header = summary_of([record]), Header(info, rejected=1, rejections=(evil,))
 
     text = case_shown(record, 100, colour=colour) + cases_shown([listed_case(record, (), CONFIG)], 100, colour=colour)
     text += summary_shown(summary, 100, header=header, slices={evil: summary}, colour=colour)

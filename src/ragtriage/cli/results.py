@@ -286,7 +286,7 @@ def to_type(name: str, stored: Run, store: str | None, *further: str) -> str:
 def print_repeats(console: Console, run: RunReport) -> None:
     """How far the trials of a repeated run agree, and what they took together where that is known."""
     if run.repeats:
-        told = repeats_document(run.repeats.summary, input=run.header.input, judge=run.header.judge)
+        told = repeats_document(run.repeats.summary, input=run.header.input, judge=run.header.info.judge)
         print_document(console, told)
         if run.repeats.spent.requests:
             sys.stdout.write(f"{len(run.repeats.runs)} trials together: {run.repeats.spent}\n")

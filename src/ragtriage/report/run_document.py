@@ -27,7 +27,7 @@ from ragtriage.report.document import (
     title_line,
 )
 from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
-from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
+from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, shown_time, titled, two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import CORRELATION, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
@@ -48,16 +48,15 @@ MEDIUM, WIDE = 100, 130
 
 def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
-    header = run.header
-    judge = f"judged by {header.judge}" if header.judge else ""
-    judge += f" ({header.judging})" if judge and header.judging else ""
-    name, commit = header.about.facts
-    facts = name, header.input, judge, header.created, plural(run.summary.cases, "case"), commit
-    yield title_line(f"Run {header.run}", *facts, most=LONGEST_JUDGING)
+    header, info = run.header, run.header.info
+    judge = f"judged by {info.judge}" + (f" ({header.judging})" if header.judging else "")
+    name, commit = info.about.facts
+    facts = name, header.input, judge, shown_time(info.created), plural(run.summary.cases, "case"), commit
+    yield title_line(f"Run {info.typed}", *facts, most=LONGEST_JUDGING)
     if header.unmeasured:
         yield line(header.unmeasured, tone="quiet", hang=0)
-    if header.about.note:
-        yield line(f"note: {one_line(header.about.note, 500)}", tone="quiet")
+    if info.about.note:
+        yield line(f"note: {one_line(info.about.note, 500)}", tone="quiet")
     yield GAP
     if run.summary.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.")
@@ -66,7 +65,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]
         yield from _diagnosis(run)
         if run.slices:
             yield from _slices(run, width)
-    if spent := str(header.spent):
+    if spent := str(info.spent):
         yield GAP
         yield replace(note(spent), hang=0)
     if run.flagged:
@@ -79,9 +78,9 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]
         if run.rejected_left_out > 0:
             yield line(f"and {run.rejected_left_out:,} more", tone="quiet", indent=2)
     if not run.complete:
-        of = f" of {header.of:,}" if header.of is not None else ""
         yield GAP
-        yield line(f"Not complete {DASH} {run.summary.cases:,}{of} cases so far ({header.state}).", tone="warning")
+        done = f"{run.summary.cases:,} of {info.rows:,} cases so far ({info.state})"
+        yield line(f"Not complete {DASH} {done}.", tone="warning")
 
 
 def _metrics(run: RunReport, width: int) -> Iterator[DocumentBlock]:

@@ -75,7 +75,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         (place, _as_array(row, at, names, rules, header.config.thresholds))
         for at, (_, place, _, row) in enumerate(worst, 1)
     )
-    same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
+    same, tables = repeats_report(run.repeats.summary, header.info.judge) if run.repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],

@@ -1,6 +1,6 @@
 """A run as it is reported: what the terminal, the HTML page and JSON show, read once from its numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,13 @@ from ragtriage.report.words import (
     corrected_of,
     flagged_of,
     level_sign,
-    shown_time,
     titled,
     two_places,
 )
 from ragtriage.runs.evaluation_config import ARITHMETIC, CORRECTIONS, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats import RepeatSummary
-from ragtriage.runs.run import About, Run
+from ragtriage.runs.run import FINISHED, Run, RunInfo
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary
 from ragtriage.runs.tally import SlicedTally
@@ -44,56 +43,51 @@ ABOUT_CITATIONS = frozenset(metric.name for metric in CITATIONS)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Which run it is, what it was made of and how far it got."""
+    """Which run it is, how it is read, and what is known of it beside its numbers."""
 
-    run: str
-    """The run's number."""
-    input: str = ""
-    """What was evaluated: a file's name."""
-    judge: str = ""
-    """Who judged, for example `embedded`."""
-    created: str = ""
-    """When it began, as it is to be shown."""
-    state: str = "finished"
-    """`finished`, or how it stands else: `open`, `interrupted`."""
-    of: int | None = None
-    """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
+    info: RunInfo
     config: EvaluationConfig = field(default_factory=lambda: EvaluationConfig((), {}))
     """The metrics that were computed, and how it is read."""
     rejected: int = 0
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and reason: "row 7: the query is missing"."""
-    spent: Amount = field(default_factory=Amount)
-    """What the judge took."""
-    version: str = ""
-    """Of ragtriage."""
     corrections: Mapping[str, CorrectedMean] = field(default_factory=dict)
     """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
     judge_card: Mapping[str, Any] | None = None
     """What is known of the judge: see `ragtriage.trust.judge_card`."""
     texts_deleted: int = 0
     """Cases whose texts were deleted from the store."""
-    arithmetic: int = 1
-    """By how many kinds of processor arithmetic its cases were judged."""
-    counting: str = ""
-    """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
-    embeddings: str = ""
-    """The provider's model that measured repetition, where one did."""
-    warnings: Sequence[str] = ()
-    """What the judge's replies show that a reader should know."""
-    about: About = field(default_factory=About)
+
+    @property
+    def input(self) -> str:
+        """What was evaluated: a file's name."""
+        return Path(self.info.input).name if Path(self.info.input).is_absolute() else self.info.input
+
+    def configured(self, key: str) -> str:
+        """What the run's configuration has under a key; empty where it has nothing."""
+        return str(self.info.configuration.get(key, ""))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the judge's replies show that a reader should know."""
+        return tuple(map(str, self.info.configuration.get(WARNINGS, ())))
+
+    @property
+    def arithmetic(self) -> int:
+        """By how many kinds of processor arithmetic its cases were judged."""
+        return int(self.info.configuration.get(ARITHMETIC, 1))
 
     @property
     def judging(self) -> str:
         """What is to be known of the judge beside its name, in words; empty where there is nothing."""
-        by = f"repetition by {self.embeddings}" if self.embeddings else ""
-        return ", ".join(filter(None, [by, self.counting]))
+        embeddings = self.configured(EMBEDDINGS)
+        return ", ".join(filter(None, [embeddings and f"repetition by {embeddings}", self.configured(COUNTING)]))
 
     @property
     def unmeasured(self) -> str:
         """That verdicts count as yes from a threshold on that nobody measured, and what to do; empty elsewhere."""
-        return UNMEASURED if RAW_SCORES in self.counting else ""
+        return UNMEASURED if RAW_SCORES in self.configured(COUNTING) else ""
 
     def wasted(self, tokens: int) -> float | None:
         """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
@@ -195,13 +189,13 @@ def run_report(
     return RunReport(
         header,
         summary,
-        header.state == "finished" and (header.of is None or summary.cases >= header.of),
+        header.info.state == FINISHED and summary.cases >= header.info.rows,
         tuple(_metric(m, header, summary) for m in summary.metrics),
         (*_levels(summary, header), *_computed(summary, header), *_gaps(summary)),
         _failures(summary),
         "" if any_applicable(header.config.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         _no_fault_found(summary),
-        flagged_of(summary, header.judge) if summary.flagged else "",
+        flagged_of(summary, header.info.judge) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
         tuple(rows),
@@ -313,25 +307,13 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
     rejected = stored.rejected() if texts else ()
     shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
     header = Header(
-        run=info.typed,
-        input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
-        judge=info.judge,
-        arithmetic=int(info.configuration.get(ARITHMETIC, 1)),
-        counting=str(info.configuration.get(COUNTING, "")),
-        embeddings=str(info.configuration.get(EMBEDDINGS, "")),
-        warnings=tuple(map(str, info.configuration.get(WARNINGS, ()))),
-        created=shown_time(info.created),
-        about=info.about,
-        state=info.state,
-        of=info.rows,
-        config=config,
-        rejected=len(rejected) if texts else info.rejected,
-        rejections=tuple(shown),
-        spent=info.spent,
-        version=info.versions.get("ragtriage", ""),
-        corrections={name: validated(CorrectedMean, kept) for name, kept in corrections.items()},
-        judge_card=judge_card,
-        texts_deleted=stored.texts_deleted() if texts else 0,
+        info,
+        config,
+        len(rejected) if texts else info.rejected,
+        tuple(shown),
+        {name: validated(CorrectedMean, kept) for name, kept in corrections.items()},
+        judge_card,
+        stored.texts_deleted() if texts else 0,
     )
     summary = tally.summary()
     if not texts:
@@ -355,22 +337,22 @@ def run_json(run: RunReport) -> dict[str, Any]:
     Keys without a value are left out: `texts_deleted`, `slices`, `spent`, `repeats`, `flagged`, `citing`,
     a metric's `corrected`.
     """
-    header = run.header
+    header, info = run.header, run.header.info
+    named = {"embeddings": EMBEDDINGS, "counting": COUNTING}
     told: dict[str, Any] = {
-        "run": int(header.run) if header.run.isdecimal() else header.run,
+        "run": int(info.typed) if info.typed.isdecimal() else info.typed,
         **run.summary.as_json(),
         "findings": [_group(group, header) for group in run.summary.groups],
         "input": header.input,
-        **header.about.stored(),
-        "judge": header.judge,
-        **({"embeddings": header.embeddings} if header.embeddings else {}),
-        **({"counting": header.counting} if header.counting else {}),
+        **info.about.stored(),
+        "judge": info.judge,
+        **{name: value for name, key in named.items() if (value := header.configured(key))},
         **({"warnings": list(header.warnings)} if header.warnings else {}),
-        "state": header.state,
+        "state": info.state,
         "complete": run.complete,
         "rejected": header.rejected,
         **({"arithmetic": header.arithmetic} if header.arithmetic > 1 else {}),
-        **header.spent.as_json(),
+        **info.spent.as_json(),
     }
     for name, correction in header.corrections.items():
         told["metrics"][name]["corrected"] = as_builtins(correction)

@@ -50,6 +50,7 @@ def environment() -> Environment:
         "kind_words": KIND_WORDS,
         "titled": words.titled,
         "full_title": words.full_title,
+        "shown_time": words.shown_time,
         "place_within": words.place_within,
     }
     return found

@@ -24,10 +24,11 @@ from ragtriage.report.case_report import case_report, legend_of, listed_case, lo
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
 from ragtriage.report.templating import asset, environment, shares
-from ragtriage.report.words import full_title, level_sign, short_title, shown_time, title_of, two_places
+from ragtriage.report.words import full_title, level_sign, short_title, title_of, two_places
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import BINS
+from ragtriage.runs.run import RUNNING
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
 from ragtriage.view.case_index import CaseIndex, CasePlaces, ListedRow
 from ragtriage.view.export import TooManyExportsError, case_numbers
@@ -141,7 +142,7 @@ class Pages:
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
             before=run_before(self._runs, stored.info), readable=readable,
-            live=run.header.state == "running", writing=self.writing, waiting=False,
+            live=run.header.info.state == RUNNING, writing=self.writing, waiting=False,
         )  # fmt: skip
 
     def cases(self, request: Request) -> Response:
@@ -273,7 +274,7 @@ class _Templates:
         assert report.loader  # noqa: S101  # it has one
         self.environment: Environment = report.overlay(loader=ChoiceLoader([own, report.loader]))
         self.environment.globals |= {
-            "two_places": two_places, "short_title": short_title, "title_of": title_of, "shown_time": shown_time,
+            "two_places": two_places, "short_title": short_title, "title_of": title_of,
         }  # fmt: skip
         self.loader = own
 
