@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -195,6 +198,15 @@ def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
         code = child.wait()
 
     assert (code, err) == (0, "")
+
+
+def test_signs_are_written_whatever_the_encoding_of_the_terminal(stored: str) -> None:
+    command = [sys.executable, "-m", "ragtriage", "show", "--store", stored]
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    shown = subprocess.run(command, env=env, capture_output=True, check=True).stdout.decode()
+
+    assert "█" in shown
+    assert " · " in shown
 
 
 def test_an_output_that_is_full_is_told_in_a_sentence(stored: str) -> None:

@@ -48,32 +48,38 @@ def summary_of(
     return tally.summary()
 
 
-def printed(blocks: Iterable[DocumentBlock], width: int, encoding: str = "utf-8", *, colour: bool = False) -> str:
+def printed(blocks: Iterable[DocumentBlock], width: int, *, colour: bool = False) -> str:
     """What a terminal shows; spaces at the ends of lines are left out."""
-    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="replace", newline="")
+    file = io.StringIO()
     system: Any = "truecolor" if colour else None
     console = Console(file=file, width=width, force_terminal=colour, color_system=system)
     print_document(console, blocks)
-    file.seek(0)
-    return "".join(f"{line.rstrip()}\n" for line in file.read().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
 def summary_shown(
-    summary: Summary, width: int, *how: Any, header: Header = HEADER, slices: Any = None, **more: Any
+    summary: Summary, width: int, header: Header = HEADER, slices: Any = None, *, colour: bool = False
 ) -> str:
-    """A run in a terminal; `how` and `more` are `printed`'s."""
-    return printed(run_document(run_report(header, summary, slices), width), width, *how, **more)
+    """A run in a terminal."""
+    return printed(run_document(run_report(header, summary, slices), width), width, colour=colour)
 
 
-def cases_shown(rows: Iterable[ListedCase], width: int, *how: Any, most: int | None = None, **more: Any) -> str:
+def cases_shown(rows: Iterable[ListedCase], width: int, most: int | None = None, *, colour: bool = False) -> str:
     """A list of cases in a terminal."""
-    return printed(cases_document(rows, CONFIG, most, width), width, *how, **more)
+    return printed(cases_document(rows, CONFIG, most, width), width, colour=colour)
 
 
-def case_shown(record: Record, width: int, *how: Any, findings: Sequence[Finding] = (), **more: Any) -> str:
+def case_shown(
+    record: Record,
+    width: int,
+    findings: Sequence[Finding] = (),
+    thresholds: Mapping[str, float] = THRESHOLDS,
+    *,
+    colour: bool = False,
+) -> str:
     """A case in a terminal."""
-    config = replace(CONFIG, thresholds=more.pop("thresholds", THRESHOLDS))
-    return printed(case_document(case_report(record, findings, config), width), width, *how, **more)
+    config = replace(CONFIG, thresholds=thresholds)
+    return printed(case_document(case_report(record, findings, config), width), width, colour=colour)
 
 
 def page_of(

@@ -59,13 +59,11 @@ def test_blocks_are_laid_out_by_width_and_value_and_markdown_escapes_what_would_
         "none",
     ]
     for value, bar in ((None, ""), (0.5, "█████░░░░░"), (7.0, "██████████")):
-        cell = Bar(value, (0.0, 1.0), "bar", 10)
+        cell = Bar(value, (0.0, 1.0), "bar")
         assert printed([table(text_columns(""), [(cell,)], heads=False)], 100) == f"{bar}\n"
     long = line("one two three four five six", indent=2)
     assert printed([long], 24) == "  one two three four\n    five six\n"
-    plain = printed([title_line("Run 1", "", "a → b"), line("Made up ↓")], 100, "ascii")
-    assert plain == "Run 1 - a -> b\nMade up (lower is better)\n"
-
+    assert printed([title_line("Run 1", "", "a → b")], 100) == "Run 1 · a → b\n"
     assert markdown([table(text_columns("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
 
 

@@ -92,9 +92,6 @@ def test_the_terminal_shows_segments_in_words(record: Record) -> None:
         "prompt · quality",
     ):
         assert line in text
-    plain = case_shown(record, 200, "ascii")
-    assert "~3 Pears are green." in plain
-    assert "07 Dates are brown." in plain
 
 
 def test_what_was_not_read_is_told_and_a_long_response_is_listed_in_part(record: Record) -> None:

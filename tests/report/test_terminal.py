@@ -78,12 +78,6 @@ def test_a_case_is_shown_with_its_claims_marked(rich_record: Record) -> None:
     assert "1 fees-1 ✓ needed · 1 of 2 facts needed" in text
     assert "★The fee is 20 euros. Cards are accepted." in text
 
-    plain = case_shown(rich_record, 100, "ascii", findings=findings)
-    plain += summary_shown(summary_of([rich_record]), 100, "ascii") + cases_shown(
-        [listed_case(rich_record, (), CONFIG)], 100, "ascii"
-    )
-    assert "it is due today[x2].[+1]" in plain
-
 
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_users_text_controls_neither_the_terminal_nor_the_markup(colour: bool) -> None:

@@ -139,9 +139,10 @@ def main() -> None:
     atexit.register(gc.freeze)
     _share_heaps()
     for stream in (sys.stdout, sys.stderr):
-        # a user's text may hold what the terminal's encoding can't show: a question mark is better than a traceback
+        # signs carry meaning, so they are written whatever the locale's encoding; what of a user's text no encoding can
+        # hold becomes a question mark, which is better than a traceback
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         try:
             app()

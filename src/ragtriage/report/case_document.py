@@ -243,5 +243,5 @@ def _score(score: ScoreReport) -> tuple[DocumentCell, ...]:
         beside.append(StyledText(f"  {score.counted}", "quiet"))
     if score.unknown:
         beside.append(StyledText(f"  {plural(score.unknown, 'component')} left out", "quiet"))
-    bar = Bar(score.value, score.range, tone or "bar", 10, tuple(beside))
+    bar = Bar(score.value, score.range, tone or "bar", tuple(beside))
     return StyledText(title, tone), StyledText(score.shown, tone), bar

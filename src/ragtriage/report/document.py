@@ -26,8 +26,6 @@ class Bar:
     value: float | None
     range: tuple[float, float]
     tone: Tone
-    width: int | None = None
-    """In characters; None for as much as the table leaves."""
     beside: tuple[StyledText, ...] = ()
     """What stands behind it."""
 
@@ -85,10 +83,6 @@ class DocumentTable:
     gap: int = 2
     """Blanks between columns."""
     indent: int = 0
-    beside_bar: int = 0
-    """Characters that the columns between the first and a bar take; a bar gets what is left."""
-    names_give_way: bool = False
-    """Whether the first column alone is cut where the table is too wide."""
     explained: bool = False
     """Whether a line beneath says what the columns' heads stand for."""
 

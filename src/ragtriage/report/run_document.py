@@ -33,8 +33,6 @@ from ragtriage.runs.repeats import CORRELATION, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
 
 MOST_READINGS = 4
-BESIDE_BAR = 46
-"""Characters that the other columns of the table of metrics take, but for the titles."""
 MOST_ID = 36
 """Characters of a case's id that are shown: those of a UUID."""
 SLICE_EXPECTED = " · expected number of cases (95 % interval)"
@@ -95,7 +93,7 @@ def _metrics(run: RunReport, width: int) -> Iterator[DocumentBlock]:
     )
     if any(m.numbers.undefined or m.numbers.failed for m in run.metrics):
         columns += (DocumentColumn("undefined" if wide else "undef.", "right", gives_way=3, name="undefined"),)
-    yield replace(table(columns, (_metric(m)[: len(columns)] for m in run.metrics)), beside_bar=BESIDE_BAR)
+    yield table(columns, (_metric(m)[: len(columns)] for m in run.metrics))
     for m in run.metrics:
         if m.corrected:
             yield line(f"{m.numbers.title}: {m.mean} ({m.corrected})")
@@ -313,9 +311,10 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
 def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> DocumentTable:
     texts = {"metric", ""}
     columns = [
-        text_columns(head) if not place or head in texts else number_columns(head) for place, head in enumerate(heads)
+        text_columns(head, wrap=not place) if not place or head in texts else number_columns(head)
+        for place, head in enumerate(heads)
     ]
-    return DocumentTable(sum(columns, ()), rows, title=title, notes=notes, names_give_way=True)
+    return DocumentTable(sum(columns, ()), rows, title=title, notes=notes)
 
 
 def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:

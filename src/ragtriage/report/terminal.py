@@ -1,7 +1,7 @@
 """Documents in the terminal.
 
 Everything is laid out without lines and boxes, so that it reads the same in a log or a pipe. Texts become
-`rich.text.Text`, which interprets no markup. Documents use Unicode signs; a terminal without Unicode gets others.
+`rich.text.Text`, which interprets no markup.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from ragtriage.report.document import (
     StyledText,
     note,
 )
-from ragtriage.report.words import ASCII, EMPTY, FULL, LESS, place_within
+from ragtriage.report.words import EMPTY, FULL, place_within
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
 
-LEAST_BAR = 4
+BAR = 10
+"""Characters of a bar."""
 MOST_NAMES = 8
 """Columns that were left out and are named; more are counted."""
 
@@ -107,8 +108,8 @@ def _length(cell: DocumentCell) -> int:
             return len(text)
         case str():
             return len(cell)
-        case Bar(width=width, beside=beside):
-            return (width or LEAST_BAR) + sum(len(span.text) for span in beside)
+        case Bar(beside=beside):
+            return BAR + sum(len(span.text) for span in beside)
         case _:
             return sum(len(span.text) for span in cell)
 
@@ -129,10 +130,6 @@ STYLES: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 """Tone → how it looks."""
-WIDE = 100
-"""From this width on, bars have their full length."""
-WIDEST_NAME, NARROWEST_NAME = 40, 8
-"""Characters that a column of names which gives way gets, at most and at least."""
 
 
 def print_document(console: Console, document: Document) -> None:
@@ -146,15 +143,15 @@ def _print(console: Console, block: DocumentBlock) -> None:
         case Line(spans=()):
             console.print()
         case Line(spans, indent, hang):
-            _print_line(console, _text(console, spans), indent, hang)
+            _print_line(console, _text(spans), indent, hang)
         case Heading(title):
             console.print()
-            console.print(_text(console, (StyledText(title, "strong"),)))
+            console.print(_text((StyledText(title, "strong"),)))
         case DocumentTable():
             if block.title:
                 _print(console, Heading(block.title))
             fitted, left_out = fit(block, console.width - block.indent)
-            grid = _grid(console, fitted)
+            grid = _grid(fitted)
             console.print(Padding(grid, (0, 0, 0, block.indent), expand=False) if block.indent else grid)
             for said in (*explanations(fitted), *not_shown(left_out), *block.notes):
                 _print(console, note(said))
@@ -170,66 +167,40 @@ def _print_line(console: Console, text: Text, indent: int, hang: int) -> None:
             first = False
 
 
-def _text(console: Console, spans: tuple[StyledText, ...]) -> Text:
+def _text(spans: tuple[StyledText, ...]) -> Text:
     text = Text()
     for said, tone in spans:
-        text.append(_shown(console, said), " ".join(filter(None, (STYLES[one] for one in tone.split()))))
+        text.append(said, " ".join(filter(None, (STYLES[one] for one in tone.split()))))
     return text
 
 
-def _shown(console: Console, text: str) -> str:
-    return text.translate(ASCII) if console.options.ascii_only else text
-
-
-def _grid(console: Console, table: DocumentTable) -> Grid:
-    longest = max((len(_cell(console, row[0], 0)) for row in table.rows if row), default=0)
-    bar = 20 if console.width >= WIDE else min(10, max(4, console.width - longest - table.beside_bar))
-    rows = [[_cell(console, cell, bar) for cell in row] for row in table.rows]
+def _grid(table: DocumentTable) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, table.gap, 0, 0), header_style="dim", expand=False)
     grid.show_header = table.heads
-    for place, column in enumerate(table.columns):
-        width = column.width
-        if table.names_give_way:
-            width = _own_width(console, table, rows, place)
+    for column in table.columns:
         justify: JustifyMethod = column.align
         grid.add_column(
-            _head(console, column), justify=justify, no_wrap=not column.wrap, width=width, max_width=column.most
+            Text(column.head), justify=justify, no_wrap=not column.wrap, width=column.width, max_width=column.most
         )
-    for row in rows:
-        grid.add_row(*row)
+    for row in table.rows:
+        grid.add_row(*map(_cell, row))
     return grid
 
 
-def _own_width(console: Console, table: DocumentTable, rows: list[list[Text]], place: int) -> int:
-    """As wide as its cells, so that where the console is narrow names are cut, never a number."""
-    widths = [max(len(column.head), *(len(row[i]) for row in rows)) for i, column in enumerate(table.columns)]
-    if place:
-        return widths[place]
-    room = console.width - sum(width + table.gap for width in widths[1:])
-    return min(widths[0], WIDEST_NAME, max(NARROWEST_NAME, room))
-
-
-def _head(console: Console, column: DocumentColumn) -> Text:
-    head = _shown(console, column.head)
-    if column.width and len(head) > column.width:
-        head = column.head.removesuffix(f" {LESS}")  # in words it would take the room of other columns
-    return Text(head)
-
-
-def _cell(console: Console, cell: DocumentCell, bar: int) -> Text:
+def _cell(cell: DocumentCell) -> Text:
     match cell:
         case str():
-            return Text(_shown(console, cell))
+            return Text(cell)
         case StyledText():
-            return _text(console, (cell,))
+            return _text((cell,))
         case Bar():
-            return _text(console, _bar(cell, cell.width or bar))
+            return _text(_bar(cell))
         case _:
-            return _text(console, cell)
+            return _text(cell)
 
 
-def _bar(bar: Bar, places: int) -> tuple[StyledText, ...]:
+def _bar(bar: Bar) -> tuple[StyledText, ...]:
     if bar.value is None:
         return ()
-    filled = round(place_within(bar.value, bar.range) * places)
-    return StyledText(FULL * filled, bar.tone), StyledText(EMPTY * (places - filled), "quiet"), *bar.beside
+    filled = round(place_within(bar.value, bar.range) * BAR)
+    return StyledText(FULL * filled, bar.tone), StyledText(EMPTY * (BAR - filled), "quiet"), *bar.beside

@@ -22,7 +22,6 @@ LOOK_WORDS: Mapping[str, str] = FALSE | TABLES["look_words"]
 SEGMENT_WORDS: Mapping[str, str] = FALSE | TABLES["segment_words"]
 STATE_WORDS: Mapping[str, str] = TABLES["state_words"]
 SHORT_TITLES: Mapping[str, str] = TABLES["short_titles"]
-ASCII = str.maketrans(TABLES["ascii"])
 LEVEL_SIGNS: Mapping[str, str] = {"low": "▼", "high": "▲"}
 LESS = "↓"
 """Behind the title of a metric of which lower is better."""
