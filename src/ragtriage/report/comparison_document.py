@@ -22,6 +22,7 @@ from ragtriage.report.comparison_words import (
     score_text,
     short_signed,
     side_facts,
+    title_of_row,
     unpaired_text,
 )
 from ragtriage.report.document import (
@@ -37,7 +38,7 @@ from ragtriage.report.document import (
     table,
     text_columns,
 )
-from ragtriage.report.words import short_title, titled, two_places
+from ragtriage.report.words import short_title, two_places
 from ragtriage.runs.compare.comparison import (
     ChangedCases,
     ChangeVerdict,
@@ -102,10 +103,6 @@ def _mark(verdict: ChangeVerdict) -> str:
     return f"{MARKS.get(verdict, ' ')} "
 
 
-def _title(row: MetricComparison) -> str:
-    return titled(one_line(row.title, 60), row.better)
-
-
 def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
     """The means of both sides and their differences, and what is to be said beside them."""
     rows = [row for row in found.metrics if row.verdict in {"worse", "can't tell", "better"}]
@@ -118,13 +115,13 @@ def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
             DocumentColumn("sees", "right", gives_way=3, name="sees"),
         )
         yield table(columns, map(_metric, rows))
-    if same := [_title(row) for row in found.metrics if row.verdict == "not touched"]:
+    if same := [title_of_row(row) for row in found.metrics if row.verdict == "not touched"]:
         yield note(f"  not touched: {', '.join(same)}")
     for row in found.metrics:
         if row.why:
             both = row.base_mean is not None and row.new_mean is not None
             means = f" ({score_text(row.base_mean)} {ARROW} {score_text(row.new_mean)})" if both else ""
-            yield note(f"  {_title(row)}: {row.verdict}: {row.why}{means}")
+            yield note(f"  {title_of_row(row)}: {row.verdict}: {row.why}{means}")
     if rows:
         yield note(family_text(found))
         yield note("sees: the smallest difference that these pairs would show")
@@ -134,7 +131,7 @@ def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
 
 def _beside(row: MetricComparison) -> Iterator[DocumentBlock]:
     """What is to be said of a metric beside its numbers."""
-    title = _title(row)
+    title = title_of_row(row)
     if row.noise_se is not None and row.paired and row.paired.se:
         yield note(f"{title}: of its standard error of {row.paired.se:.3f} the judge alone makes {row.noise_se:.3f}")
     if row.corrected:
@@ -155,10 +152,10 @@ def _p(p: float | None) -> str:
 def _metric(row: MetricComparison) -> tuple[DocumentCell, ...]:
     tone, own = TONES.get(row.verdict, ""), row.paired
     if own is None:
-        return (f"  {_title(row)}",)
+        return (f"  {title_of_row(row)}",)
     p = _p(row.p_adjusted) + (f" perhaps {row.perhaps}" if row.perhaps else "")
     return (
-        StyledText(_mark(row.verdict) + _title(row), tone),
+        StyledText(_mark(row.verdict) + title_of_row(row), tone),
         two_places(own.base),
         two_places(own.new),
         StyledText(signed(own.difference), tone),
@@ -227,7 +224,7 @@ def _matrix(matrix: HeadlineMatrix) -> Iterator[DocumentBlock]:
 
 
 def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) -> Iterator[DocumentBlock]:
-    titles = {row.name: _title(row) for row in found.metrics}
+    titles = {row.name: title_of_row(row) for row in found.metrics}
     metrics = [m.name for m in slices[0].metrics] if slices else []
     yield Heading(f"By {one_line(tag, 40)}")
     columns = (
@@ -257,7 +254,7 @@ def _slice_cell(one: SliceMetric) -> DocumentCell:
 
 def _cases(found: Comparison, cases: ChangedCases, word: str) -> Iterator[DocumentBlock]:
     row = found.metric(cases.metric)
-    yield line(f"{word} by most (of {cases.of:,}): {_title(row) if row else cases.metric}", tone="strong")
+    yield line(f"{word} by most (of {cases.of:,}): {title_of_row(row) if row else cases.metric}", tone="strong")
 
     def told() -> Iterator[tuple[DocumentCell, ...]]:
         for case in cases.cases:
@@ -325,7 +322,7 @@ def comparison_lines(found: Comparison) -> Iterator[DocumentBlock]:
     yield line((f"Compared with {found.base.name}", "strong"), told)
     for verdict in ("better", "worse", "can't tell"):
         rows = [row for row in found.metrics if row.verdict == verdict]
-        told = ", ".join(_title(row) + ("" if verdict == "can't tell" else _numbers(row)) for row in rows)
+        told = ", ".join(title_of_row(row) + ("" if verdict == "can't tell" else _numbers(row)) for row in rows)
         yield line((f"{MARKS.get(verdict, ' ')} {verdict}: ", TONES.get(verdict, "")), told or "nothing", hang=4)
 
 

@@ -62,6 +62,8 @@ WIDE = 200
 """Characters of a terminal that would show as much."""
 MOST_TEXT = 400
 """Characters of a text that is quoted."""
+PICTURES = {"✗": "❌", "!": "⚠️", "✓": "✅"}
+"""What stands for a sign in the title of a comment."""
 DETAILS, DETAILS_END = "<details>", "</details>"
 _REFERENCES = {ord(sign): f"&#{ord(sign)};" for sign in "\\`*[]|~$#!<>&\"'"}
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
@@ -78,7 +80,7 @@ def write_comparison_markdown(path: Path, found: Comparison, quotes: Quotes | No
 def comparison_markdown(found: Comparison, quotes: Quotes | None = None) -> str:
     """A comparison as Markdown, at most `MOST` characters. Texts are quoted only if they are given."""
     state, says = verdict_of(found)
-    title = " ".join(filter(None, ("### ragtriage:", SIGNS[state], escaped(says, 300))))
+    title = " ".join(filter(None, ("### ragtriage:", PICTURES.get(SIGNS[state], SIGNS[state]), escaped(says, 300))))
     lines = [MARK, title, _facts(found), ""]
     lines += _lines(chain(metric_blocks(found), outcome_blocks(found), fault_blocks(found)))
     details = [*_lines(chain(finding_blocks(found), case_blocks(found, WIDE))), *_quoted(found, quotes or {})]

@@ -15,8 +15,6 @@ from ragtriage.report.comparison_words import (
     Quote,
     Quotes,
     gate_cell,
-    gate_name,
-    gate_sign,
     gates_on,
     title_of_row,
     verdict_of,
@@ -32,8 +30,6 @@ PLOT = (240, 28)
 EDGE = 4
 MOST_TEXT = 6_000
 """Characters of a text that is shown."""
-PLAIN_SIGNS = (("❌", "✗"), ("⚠️", "!"), ("✅", "✓"))
-"""Signs that need a font with pictures, which not every browser has, and what stands for them here."""
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -59,7 +55,7 @@ def comparison_parts(found: Comparison, quotes: Quotes) -> dict[str, Any]:
     return {
         "found": found,
         "says": says,
-        "sign": _plain(SIGNS[state]),
+        "sign": SIGNS[state],
         "reach": reach,
         "rows": [_row(found, row, reach) for row in found.metrics if row.paired],
         "apart": [row for row in found.metrics if not row.paired],
@@ -73,9 +69,6 @@ def comparison_parts(found: Comparison, quotes: Quotes) -> dict[str, Any]:
         "signed": signed,
         "p_text": p_text,
         "two_places": two_places,
-        "title_of_row": title_of_row,
-        "gate_sign": lambda gate: _plain(gate_sign(gate)),
-        "gate_name": gate_name,
         "slice_value": slice_value,
     }
 
@@ -99,12 +92,6 @@ def _record(side: Chosen, case_id: str) -> Record | None:
         return side.runs[0].record(case_id)
     except NotStoredError:
         return None
-
-
-def _plain(text: str) -> str:
-    for sign, plain in PLAIN_SIGNS:
-        text = text.replace(sign, plain)
-    return text
 
 
 def _reach(found: Comparison) -> float:
@@ -144,7 +131,7 @@ def _row(found: Comparison, row: MetricComparison, reach: float) -> dict[str, An
         "metric": row,
         "title": title_of_row(row),
         "own": own,
-        "gates": [_plain(gate_cell(gate)) for gate in gates],
+        "gates": list(map(gate_cell, gates)),
         "plot": {
             "label": f"{title_of_row(row)}: {', '.join(told)}",
             "zero": at(0),

@@ -193,9 +193,8 @@ def family_text(comparison: Comparison) -> str:
 
 ComparisonState = Literal["incomplete", "failed", "unsure", "passed", "worse", "better", "nothing"]
 """The last three where there is no gate: what the metrics themselves say."""
-Sign = Literal["❌", "⚠️", "✅"]
 SIGNS: Mapping[ComparisonState, str] = {
-    "incomplete": "⚠️", "failed": "❌", "unsure": "⚠️", "passed": "✅", "worse": "▼", "better": "▲", "nothing": "",
+    "incomplete": "!", "failed": "✗", "unsure": "!", "passed": "✓", "worse": WORSE, "better": BETTER, "nothing": "",
 }  # fmt: skip
 MOST_NAMED = 3
 
@@ -256,15 +255,15 @@ def gate_name(gate: GateResult) -> str:
     return f"{name} ({one_line(gate.slice[0], 40)}: {one_line(slice_value(gate.slice[1]), 60)})"
 
 
-def gate_sign(gate: GateResult) -> Sign:
+def gate_sign(gate: GateResult) -> str:
     """How a gate went, as a sign; the words beside it say the same."""
     if gate.failed:
-        return "❌"
-    return "⚠️" if gate.outcome == "can't tell" else "✅"
+        return SIGNS["failed"]
+    return SIGNS["unsure"] if gate.outcome == "can't tell" else SIGNS["passed"]
 
 
 def gate_cell(gate: GateResult) -> str:
-    """A gate on a metric's row: `❌ worse than −0.03`."""
+    """A gate on a metric's row: `✗ worse than −0.03`."""
     margin = f" than {MINUS if gate.limit else ''}{gate.limit:g}"
     words = {"worse": f"worse{margin}", "no worse": f"no worse{margin}"}
     if gate.kind != "fail_if_worse":
