@@ -8,7 +8,7 @@ from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.core.verdicts import Undefined
 from ragtriage.report.document import GAP, DocumentBlock, Heading, line, note, number_columns, table, text_columns
-from ragtriage.report.words import DASH, title_of
+from ragtriage.report.words import share_text, title_of
 from ragtriage.trust.agreement import Agreement
 from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
@@ -115,11 +115,7 @@ def labels_document(labels: Sequence[Label], path: str) -> Iterator[DocumentBloc
 
 
 def _agreed(found: JudgeComparison) -> str:
-    """`17 of 20 (64–95 %)`."""
-    share = found.share
-    if share.low is None or share.high is None:
-        return "0 of 0"
-    return f"{found.agree} of {found.of} ({100 * share.low:.0f}{DASH}{100 * share.high:.0f} %)"
+    return share_text(found.agree, found.of, found.share)
 
 
 NOTHING = "—"

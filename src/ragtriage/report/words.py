@@ -7,6 +7,7 @@ from typing import Any
 
 from ragtriage.core.display import one_line, plural, settled
 from ragtriage.core.metric import Better, Metric
+from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.judges.judge_config import DECIDE
@@ -100,6 +101,13 @@ def citing_of(summary: Summary) -> str:
         return ""
     cite, of = summary.citing
     return f"{cite:,} of {plural(of, 'response')} {'cites' if of == 1 else 'cite'} something ({cite / of:.0%})"
+
+
+def share_text(hits: int, of: int, share: IntervalEstimate) -> str:
+    """A share with its interval: `17 of 20 (64–95 %)`."""
+    if share.low is None or share.high is None:
+        return "0 of 0"
+    return f"{hits:,} of {of:,} ({100 * share.low:.0f}{DASH}{100 * share.high:.0f} %)"
 
 
 UNMEASURED = "yes from .5 on, which nobody measured on your texts: ragtriage trust label, trust calibrate"

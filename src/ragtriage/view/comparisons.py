@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -47,7 +47,7 @@ from ragtriage.view.filters import (
 )
 from ragtriage.view.listing import thresholds_in
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
-from ragtriage.view.pages import ROWS, Pages, place_in, start_of
+from ragtriage.view.pages import ROWS, Pages, neighbours, page_links, start_of
 from ragtriage.view.pair_index import CHANGES, ListedPair, PairIndex, ShownDifference, shown_difference
 
 if TYPE_CHECKING:
@@ -160,9 +160,7 @@ class Comparisons:
             heads=filters.heads(selection, links.pairs), chips=filters.chips(selection, links.pairs),
             ranges={one.metric: one.text for one in selection.ranges}, changes=CHANGES, title_of_row=title_of_row,
             by_change=replace(selection, order=OWN),
-            first=links.pairs(selection) if start else "",
-            before=links.pairs(selection, before=rows[0].position) if start and rows else "",
-            after=links.pairs(selection, after=rows[-1].position) if start + ROWS < len(found) else "",
+            **page_links(partial(links.pairs, selection), rows, start, len(found)),
         )  # fmt: skip
 
     @_comparing
@@ -176,20 +174,19 @@ class Comparisons:
                 f"{compared.new.info.called} has no case at {position:,} that has a pair in {compared.base.info.called}"
             )
         selection, found = self._selected(request, compared)
-        at = place_in(found, place)
+        at, before, after = neighbours(index, found, place)
         pair = index.rows([place])[0]
         base = _side(compared.base, pair.base_position, _read_like(compared.base, compared.config))
         new = _side(compared.new, pair.position, compared.config)
 
-        def near(step: int) -> str:
-            there = at is not None and 0 <= at + step < len(found)
-            return links.pair(int(index.positions[found[at + step]]), selection) if there and at is not None else ""
+        def near(position: int | None) -> str:
+            return "" if position is None else links.pair(position, selection)
 
         return self._page(
             request, "compare_case.html.j2", compared, pair=pair, sides=(base, new),
             words=_word_diff(base.record, new.record), cut=MOST_TEXT, scores=_score_rows(base, new, index.metrics),
             sources=_sources(base.record, new.record), back=links.pairs(selection), place=at, of=len(found),
-            before=near(-1), after=near(1),
+            before=near(before), after=near(after),
         )  # fmt: skip
 
     def refused(self, request: Request, error: InputError) -> Response:
@@ -199,14 +196,13 @@ class Comparisons:
             again = replace(links, compared_by={**links.compared_by, ACROSS: "1"}).whole
         return self._pages.page(
             request, "compare_refused.html.j2", said=str(error), again=again, keys=_keys(request), status=400,
-            waiting=False,
         )  # fmt: skip
 
     def _page(self, request: Request, name: str, compared: ComparedRuns, **shown: Any) -> Response:
         links = _links(request)
         return self._pages.page(
             request, name, compared=compared, links=links, change_words=CHANGE_WORDS,
-            across=ACROSS in links.compared_by, **shown, waiting=False,
+            across=ACROSS in links.compared_by, **shown,
         )  # fmt: skip
 
     def _compared(self, request: Request) -> ComparedRuns:

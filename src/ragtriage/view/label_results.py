@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from ragtriage.core.statistics import IntervalEstimate
-from ragtriage.report.words import DASH, full_title
+from ragtriage.report.words import full_title, share_text
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import Run
@@ -123,7 +122,7 @@ class LabelResults:
             run=self._labelled(key, run, labels) if labels else None, side=SIDE, min_labels=FEWEST_LABELS,
             more=f"{base}/label{'?' + query if query else ''}" if self._pages.writing else "",
             left="n" in request.query_params and _is_left(asked_of(request, run.info), labels),
-            stored=not run.info.address, waiting=False,
+            stored=not run.info.address,
         )  # fmt: skip
 
     def _labelled(self, key: str, run: Run, labels: Sequence[Label]) -> LabelledRun:
@@ -142,13 +141,6 @@ class LabelResults:
 
 def _is_left(asked: LabelRequest, labels: Sequence[Label]) -> bool:
     return sum(one.by == asked.by and one.metric in asked.metrics for one in labels) < asked.n
-
-
-def share_text(hits: int, of: int, share: IntervalEstimate) -> str:
-    """A share with its interval: `17 of 20 (64–95 %)`."""
-    if share.low is None or share.high is None:
-        return "0 of 0"
-    return f"{hits:,} of {of:,} ({100 * share.low:.0f}{DASH}{100 * share.high:.0f} %)"
 
 
 def _rows(labels: Sequence[Label], title: Callable[[str], str]) -> Iterator[AgreementRow]:

@@ -135,7 +135,7 @@ class Labelling:
         key = request.path_params["key"]
         run = self._runs.source.run(key)
         if not self._pages.writing:
-            return self._pages.page(request, "label_off.html.j2", key=key, info=run.info, status=403, waiting=False)
+            return self._pages.page(request, "label_off.html.j2", key=key, info=run.info, status=403)
         self._runs.require_texts(run, NO_LABELS)
         if "n" not in request.query_params:
             return self._start(request, key, run)
@@ -217,7 +217,7 @@ class Labelling:
     def _page(self, request: Request, name: str, **found: Any) -> Response:
         info: RunInfo = found["info"]
         running = info.state == RUNNING
-        return self._pages.page(request, name, waiting=False, file=str(self._file), running=running, **found)
+        return self._pages.page(request, name, file=str(self._file), running=running, **found)
 
     def _draw(self, key: str, run: Run, asked: LabelRequest, patience: float = PATIENCE) -> Draw:
         what = "draw", key, asked.metrics, asked.n, asked.seed

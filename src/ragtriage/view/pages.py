@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -23,19 +25,20 @@ from ragtriage.metrics import metric_named
 from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
-from ragtriage.report.templating import asset, environment, shares
+from ragtriage.report.templating import environment, shares
 from ragtriage.report.words import full_title, level_sign, short_title, title_of, two_places
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.run import RUNNING
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
-from ragtriage.view.case_index import CaseIndex, CasePlaces, ListedRow
+from ragtriage.view.case_index import CaseIndex, CasePlaces, ColumnIndex, ListedRow
 from ragtriage.view.export import TooManyExportsError, case_numbers
-from ragtriage.view.filters import TAG, BadFilterError, Selection, address, run_filters, with_query
+from ragtriage.view.filters import TAG, BadFilterError, ScoreRange, Selection, address, run_filters, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
 from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
+from ragtriage.view.pair_index import ListedPair
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,11 +51,11 @@ MOST_CHOICES = 50
 """Values of a tag up to which a list offers them."""
 RENEWED = 2
 """Seconds after which a page that waits for something asks again."""
-STYLES = ("report.css", "comparison.css")
-SCRIPTS = ("marks.js",)
-"""The report's; the viewer's own come after them."""
-OWN_STYLES = ("view.css", "label.css")
-OWN_SCRIPTS = ("view.js", "label.js")
+ASSETS = {
+    "view.css": ("text/css", ("report.css", "comparison.css", "view.css", "label.css")),
+    "view.js": ("text/javascript", ("marks.js", "view.js", "label.js")),
+}
+"""Style and script → their type, and the files that they are put together of: the report's, then the viewer's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +81,34 @@ class RunLinks:
 
     def case(self, name: str) -> str:
         """One case, by its id."""
-        return f"{self.cases}?{urlencode({'id': name, **self.read_by})}"
+        return with_query(self.cases, {"id": name, **self.read_by})
 
     def bar(self, metric: MetricReport, at: int) -> str:
         """The cases whose score lies in one part of the plot."""
-        bottom, top = metric.numbers.range
+        name, (bottom, top) = metric.numbers.name, metric.numbers.range
         low, high = (bottom + (top - bottom) * end / BINS for end in (at, at + 1))
-        below = "" if at == BINS - 1 else "<"
-        wanted = {metric.numbers.name: f"{low:g}..{below}{high:g}", "sort": metric.numbers.name}
-        return f"{self.cases}?{urlencode({**wanted, **self.read_by})}"
+        return self._list(ranges=(ScoreRange(name, low, high, below=at < BINS - 1),), order=name)
 
     def undefined(self, metric: MetricReport) -> str:
         """The cases that don't have a score."""
-        return f"{self.cases}?{urlencode({metric.numbers.name: 'undefined', **self.read_by})}"
+        return self._list(ranges=(ScoreRange(metric.numbers.name, undefined=True),))
 
     def reading(self, text: str) -> str:
         """The cases that a rule holds for, the likeliest first; empty where several rules say the same."""
         rule = self.rules.get(text)
-        return f"{self.cases}?{urlencode({'rule': rule, 'sort': rule, **self.read_by})}" if rule else ""
+        return self._list(rule=rule, order=rule) if rule else ""
 
     def kind(self, name: str) -> str:
         """The cases that are headed by one kind of finding."""
-        return f"{self.cases}?{urlencode({'kind': name, **self.read_by})}"
+        return self._list(kind=name)
 
     def slice(self, value: str) -> str:
         """The cases with one value of the tag that is sliced by; empty where no filter finds just these."""
         wanted = self.sliced.get(value) if self.sliced else None
-        if wanted is None:
-            return ""
-        return f"{self.cases}?{urlencode({TAG + (self.by or ''): wanted, **self.read_by})}"
+        return "" if wanted is None else self._list(tags=((self.by or "", wanted),))
+
+    def _list(self, **wanted: Any) -> str:
+        return address(self.cases, Selection(**wanted), self.read_by)
 
 
 class Pages:
@@ -142,7 +144,7 @@ class Pages:
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
             before=run_before(self._runs, stored.info), readable=readable,
-            live=run.header.info.state == RUNNING, writing=self.writing, waiting=False,
+            live=run.header.info.state == RUNNING, writing=self.writing,
         )  # fmt: skip
 
     def cases(self, request: Request) -> Response:
@@ -165,15 +167,13 @@ class Pages:
             request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
             selection=selection, chips=filters.chips(selection, to), heads=filters.heads(selection, to),
             read_by=read_by, counts=index.counts(found),
-            first=to() if start else "",
-            before=to(before=rows[0].position) if start and rows else "",
-            after=to(after=rows[-1].position) if start + ROWS < len(found) else "",
+            **page_links(to, rows, start, len(found)),
             case=lambda row: address(f"{base}/{row.position}", selection, read_by),
             export=lambda form: address(f"/runs/{quote(key)}/export.{form}", selection, read_by),
             score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
             likely=selection.order if rows and rows[0].likely is not None else "",
             live=opened.busy, base=base, run_page=with_query(f"/runs/{quote(key)}", read_by),
-            everything=to(Selection()), waiting=False,
+            everything=to(Selection()),
         )  # fmt: skip
 
     def case(self, request: Request) -> Response:
@@ -185,7 +185,8 @@ class Pages:
         selection = run_filters(opened.config).read(request.query_params.multi_items())
         shown = _shown_case(opened, position)
         base = f"/runs/{quote(key)}/cases"
-        around = _neighbours(opened, position, selection)
+        found = _listed(opened.index, selection)
+        at, before, after = neighbours(opened.index, found, opened.index.place_of(position) if len(found) else None)
 
         def place(at: int | None) -> str:
             return "" if at is None else address(f"{base}/{at}", selection, read_by)
@@ -195,25 +196,25 @@ class Pages:
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, **shown,
             looks_of=looks_of, legend_of=legend_of, readable=opened.index.readable,
             run_page=with_query(f"/runs/{quote(key)}", read_by), back=address(base, selection, read_by),
-            place=around[0], of=around[1], before=place(around[2]), after=place(around[3]),
+            place=at, of=len(found), before=place(before), after=place(after),
             alone=address(alone, Selection(), read_by),
-            alone_numbers=address(alone, Selection(), read_by, texts=0), waiting=False,
+            alone_numbers=address(alone, Selection(), read_by, texts=0),
         )  # fmt: skip
 
     def help(self, request: Request) -> Response:
         """Keys, and what the words mean."""
-        return self.page(request, "help.html.j2", sure_at=SURE, waiting=False)
+        return self.page(request, "help.html.j2", sure_at=SURE)
 
     def asset(self, request: Request) -> Response:
         """The script and the style."""
         name = request.path_params["name"]
-        if name == "view.css":
-            text = "\n".join([*map(asset, STYLES), *map(self._templates.get_source, OWN_STYLES)])
-            return Response(text, media_type="text/css")
-        if name == "view.js":
-            text = "\n".join([*map(asset, SCRIPTS), *map(self._templates.get_source, OWN_SCRIPTS)])
-            return Response(text, media_type="text/javascript")
-        raise HTTPException(404)
+        if name not in ASSETS:
+            raise HTTPException(404)
+        kind, parts = ASSETS[name]
+        loader = self._templates.loader
+        assert loader  # noqa: S101  # it has one
+        texts = (loader.get_source(self._templates, part)[0].strip() for part in parts)
+        return Response("\n".join(texts), media_type=kind)
 
     def state(self, request: Request) -> Response:
         """How far a run that is being written has come: what a page that shows it asks for."""
@@ -225,7 +226,7 @@ class Pages:
         if isinstance(error, NotReadYetError):
             return self.page(request, "waiting.html.j2", error=error, waiting=True)
         if isinstance(error, HTTPException):
-            return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
+            return self.page(request, "error.html.j2", said="There is no such page.", status=404)
         statuses = {
             NotStoredError: 404, NotPermittedError: 403, ConfigError: 400, InputError: 400, TooManyExportsError: 503,
         }  # fmt: skip
@@ -241,7 +242,7 @@ class Pages:
         if isinstance(error, NoSuchCaseError) and error.nearest is not None:
             base = f"/runs/{quote(request.path_params['key'])}/cases/{error.nearest}"
             instead = [(base, f"the nearest, at {error.nearest:,}")]
-        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, instead=instead)
+        return self.page(request, "error.html.j2", said=str(error), status=status, instead=instead)
 
     def _named_case(self, key: str, name: str, read_by: Mapping[str, str]) -> Response:
         run = self._runs.source.run(key)
@@ -250,10 +251,10 @@ class Pages:
             run.record(name)  # says which ids are near
         return RedirectResponse(with_query(f"/runs/{quote(key)}/cases/{at}", read_by), 303)
 
-    def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+    def page(self, request: Request, name: str, *, status: int = 200, waiting: bool = False, **found: Any) -> Response:
         """A page of a template, with what all of them know; one that is `waiting` asks again by itself."""
         theme = request.cookies.get("theme", "")
-        text = self._templates.environment.get_template(name).render(
+        text = self._templates.get_template(name).render(
             theme=theme if theme in ("dark", "light") else "",
             path=request.url.path,
             status=status,
@@ -265,26 +266,13 @@ class Pages:
         return HTMLResponse(text, status)
 
 
-class _Templates:
-    """The viewer's templates, which can include the report's."""
-
-    def __init__(self) -> None:
-        own = PackageLoader("ragtriage.view", "templates")
-        report = environment()
-        assert report.loader  # noqa: S101  # it has one
-        self.environment: Environment = report.overlay(loader=ChoiceLoader([own, report.loader]))
-        self.environment.globals |= {
-            "two_places": two_places, "short_title": short_title, "title_of": title_of,
-        }  # fmt: skip
-        self.loader = own
-
-    def get_source(self, name: str) -> str:
-        """A script or a style."""
-        return self.loader.get_source(self.environment, name)[0].strip()
-
-
-def _templates() -> _Templates:
-    return _Templates()
+def _templates() -> Environment:
+    """The viewer's templates, scripts and styles, and behind them the report's."""
+    report = environment()
+    assert report.loader  # noqa: S101  # it has one
+    found = report.overlay(loader=ChoiceLoader([PackageLoader("ragtriage.view", "templates"), report.loader]))
+    found.globals |= {"two_places": two_places, "short_title": short_title, "title_of": title_of}
+    return found
 
 
 def answering(pages: Pages, page: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -299,14 +287,7 @@ def answering(pages: Pages, page: Callable[[Request], Response]) -> Callable[[Re
     return answer
 
 
-class Positioned(Protocol):
-    """What a list is taken from: cases or pairs by their positions."""
-
-    def place_of(self, position: int) -> int | None:
-        """Where what stands at a position of the run is; None if there is nothing."""
-
-
-def start_of(index: Positioned, found: CasePlaces, request: Request) -> int:
+def start_of(index: ColumnIndex, found: CasePlaces, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):
@@ -330,23 +311,33 @@ def place_in(found: CasePlaces, place: int | None) -> int | None:
     return int(at[0]) if len(at) else None
 
 
-def _neighbours(
-    opened: OpenedRun, position: int, selection: Selection
-) -> tuple[int | None, int, int | None, int | None]:
-    """The case's place in its list, from 0, how long that is, and the positions of the cases around it."""
-    index = opened.index
-    if not index.ready.is_set() or index.error:
-        return None, 0, None, None
-    try:
-        found = index.select(selection)
-    except KeyError:
-        return None, 0, None, None
-    at = place_in(found, index.place_of(position))
+def neighbours(index: ColumnIndex, found: CasePlaces, place: int | None) -> tuple[int | None, int | None, int | None]:
+    """Where a place stands in a list, from 0, and the positions of what is before and after it there."""
+    at = place_in(found, place)
     if at is None:
-        return None, len(found), None, None
-    before = int(index.positions[found[at - 1]]) if at else None
-    after = int(index.positions[found[at + 1]]) if at + 1 < len(found) else None
-    return at, len(found), before, after
+        return None, None, None
+    around = (found[near] if 0 <= near < len(found) else None for near in (at - 1, at + 1))
+    before, after = (None if one is None else int(index.positions[one]) for one in around)
+    return at, before, after
+
+
+def _listed(index: CaseIndex, selection: Selection) -> CasePlaces:
+    """The cases of a list; none where they aren't read yet, or not by what they are selected."""
+    if index.ready.is_set() and not index.error:
+        with suppress(KeyError):
+            return index.select(selection)
+    return np.empty(0, np.int32)
+
+
+def page_links(
+    to: Callable[..., str], rows: Sequence[ListedRow] | Sequence[ListedPair], start: int, total: int
+) -> dict[str, Any]:
+    """Where the pages of a list lead: `first`, `before` and `after`, each empty where there is none."""
+    return {
+        "first": to() if start else "",
+        "before": to(before=rows[0].position) if start and rows else "",
+        "after": to(after=rows[-1].position) if start + ROWS < total else "",
+    }
 
 
 def _kinds(index: CaseIndex) -> dict[str, int]:
