@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from ragtriage.cli.console import Pace, fitted
+from ragtriage.cli.console import Pace, fitted, progress, tell
 
 
 def rates_at(*times: float) -> list[float | None]:
@@ -51,6 +51,17 @@ def test_several_that_are_counted_at_once_count_each() -> None:
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_a_terminal_has_one_line_that_gives_way_to_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "32")
+    with progress(50, 1, note=lambda: "3 requests, $0.03") as advance:
+        advance(2)
+        tell("note: half of it")
+
+    assert terminal.getvalue().split("\r\x1b[K") == ["", "evaluating: 3 of 50 cases, 3 re", "note: half of it\n", ""]
 
 
 def test_a_terminal_shows_long_lines_without_a_word_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What every command prints to, how far it is (a bar in a terminal, else a line every ten seconds), how it ends."""
+"""What every command prints to, how far it is (a line in a terminal, else one every ten seconds), how it ends."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
+MOMENT = 0.1
+"""Seconds between two states of the line in a terminal."""
+CLEARED = "\r\x1b[K"
+"""To the beginning of a terminal's line, which is then empty."""
 ENOUGH_CASES, ENOUGH_SECONDS = 10, 3.0
 """Before so much is done behind the first case nothing is said of a rate: what came first is mostly loading."""
 BURST = 0.5
@@ -74,8 +78,9 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def tell(*lines: str) -> None:
-    """Lines on standard error."""
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    """Lines on standard error, in the place of a line that says how far it is."""
+    cleared = CLEARED if lines and sys.stderr.isatty() else ""
+    sys.stderr.write(cleared + "".join(f"{line}\n" for line in lines))
 
 
 def say(*lines: str) -> None:
@@ -159,56 +164,47 @@ def at_ctrl_c(act: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Shows how far it is: one line that is written over in a terminal, else a line every ten seconds."""
+    terminal = sys.stderr.isatty()
+    last, every = (0.0, MOMENT) if terminal else (time.monotonic(), EVERY)
+
+    def show(line: str) -> None:
+        nonlocal last
+        if time.monotonic() - last < every:
+            return
+        last = time.monotonic()
+        if terminal:
+            sys.stderr.write(CLEARED + line[: shutil.get_terminal_size().columns - 1])
+        else:
+            tell(line)
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if terminal:
+            sys.stderr.write(CLEARED)
+
+
+@contextmanager
 def progress(
     total: int | None, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
 ) -> Iterator[Advance]:
     """Show progress while the block runs, with a note beside it, for example what was spent."""
     if total == done:
         yield lambda _=1: None
-    elif sys.stderr.isatty():
-        with _bar(total, done, note, word) as advance:
-            yield advance
-    else:
-        yield _lines(total, done, note, unit)
-
-
-@contextmanager
-def _bar(total: int | None, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
-    from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
-
-    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total, completed=done, rate="")
-        pace, count = Pace(), done
+        return
+    pace, of = Pace(), "" if total is None else f" of {total}"
+    with status_line() as show:
 
         def advance(more: int = 1, /) -> None:
-            nonlocal count
-            count += more
+            nonlocal done
+            done += more
             pace.count(more)
-            bar.update(task, advance=more, rate="  ".join(filter(None, (_speed(pace, count, total), note()))))
+            show(", ".join(filter(None, (f"{word}: {done}{of} {unit}", _speed(pace, done, total), note()))))
 
         yield advance
-
-
-def _lines(total: int | None, before: int, note: Callable[[], str], unit: str) -> Advance:
-    done = before
-    last = time.monotonic()
-    pace = Pace()
-
-    def advance(more: int = 1, /) -> None:
-        nonlocal done, last
-        done += more
-        pace.count(more)
-        now = time.monotonic()
-        if now - last < EVERY:
-            return
-        last = now
-        of = "" if total is None else f" of {total}"
-        tell(", ".join(filter(None, (f"{done}{of} {unit}", _speed(pace, done, total), note()))))
-        sys.stderr.flush()
-
-    return advance
 
 
 def _speed(pace: Pace, done: int, total: int | None) -> str:

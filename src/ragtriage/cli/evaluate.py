@@ -83,7 +83,7 @@ def plan(
         with answers_in(judging.store) as memory:
             built = [build_judge(session, memory, trial=trial) for trial in range(repeat)]
             judges = [one.judge for one in built]
-            with progress(None, 0, word="looking at rows", unit="rows") as advance:
+            with progress(None, 0, word="looking at", unit="rows") as advance:
                 estimate, counts = estimate_file(
                     cases,
                     judges,

@@ -1,19 +1,16 @@
 """`ragtriage evaluate --on`: an input of any size, by many processes or machines, into a folder."""
 
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import typer
 
-from ragtriage.cli.console import EVERY, ExitCode, at_ctrl_c, tell
+from ragtriage.cli.console import ExitCode, at_ctrl_c, status_line, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
-from ragtriage.cli.input_files import CaseFlags
+from ragtriage.cli.input_files import CaseFlags, print_rejected
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
@@ -116,7 +113,7 @@ def evaluate_on(
                 return RayActors(job, count, most, store_address, limits, share)
             return LocalProcesses(job, min(count or 1, most), Coordinator(answers, folder, limits, share))
 
-        with at_ctrl_c(interrupt), _line() as show:
+        with at_ctrl_c(interrupt), status_line() as show:
             outcome = execute(
                 job,
                 out,
@@ -191,10 +188,8 @@ def _remarks(outcome: JobOutcome, parts: int) -> bool:
     info = outcome.run.info
     rejected = info.rejected
     if rejected:
-        tell(f"{rejected:,} of {info.rows + rejected:,} rows can't be used:")
-        tell(*(f"  row {row.row}: {row.reason}" for row in outcome.run.rejected()[:QUOTED]))
-        if rejected > QUOTED:
-            tell(f"  and {rejected - QUOTED:,} more")
+        rows = [f"row {row.row}: {row.reason}" for row in outcome.run.rejected()]
+        print_rejected(rows, info.rows + rejected, count=rejected)
     tell(*(f"! {warning}" for warning in outcome.warnings))
     if outcome.repeated:
         tell(f"note: {plural(outcome.repeated, 'part')} had to be worked on again")
@@ -230,25 +225,3 @@ def _print_files(found: Survey) -> None:
     tell(*(f"can't be used: {problem}" for problem in [*problems][:QUOTED]))
     if len(problems) > QUOTED:
         tell(f"  and {len(problems) - QUOTED:,} more files")
-
-
-@contextmanager
-def _line() -> Iterator[Callable[[str], None]]:
-    """Shows how far it is: one line that is written over in a terminal, else a line every ten seconds."""
-    terminal = sys.stderr.isatty()
-    last = time.monotonic()
-    shown = ""
-
-    def show(line: str) -> None:
-        nonlocal last, shown
-        if terminal and line != shown:
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-            shown = line
-        elif not terminal and time.monotonic() - last >= EVERY:
-            last = time.monotonic()
-            tell(line)
-
-    yield show
-    if shown:
-        sys.stderr.write("\r\x1b[K")
