@@ -77,7 +77,7 @@ def test_broken_pairs_come_first_then_fixed_ones_and_a_component_is_that_of_the_
     ids = looked.pairs("/compare/1/2/cases")
     assert (set(ids[:2]), ids[2]) == ({"q7", "q8"}, "q50")
     assert ids[3] == "q3", "its scores changed, its faults didn't"
-    assert len(ids) == len(looked.pairs("/compare/2/3/cases?across_judges=1")) == 50
+    assert len(ids) == 50
     assert set(looked.pairs("/compare/1/2/cases?sort=groundedness")[:2]) == {"q7", "q8"}
     assert looked.pairs("/compare/1/2/cases?sort=-groundedness")[0] == "q50"
     other = looked.page("/compare/1/2/cases/11")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ragtriage.core.case import Record
 from ragtriage.core.display import one_line
-from ragtriage.core.errors import ConfigError, InputError, NotStoredError
+from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.report.case_report import CaseReport, ScoreReport, case_report, listed_case
 from ragtriage.report.comparison_page import MOST_TEXT, comparison_parts, quotes_of, word_diff
 from ragtriage.report.comparison_words import FaultKind, title_of_row
@@ -22,7 +22,6 @@ from ragtriage.runs.codec import DELETED
 from ragtriage.runs.compare.compare import (
     Chosen,
     CompareOptions,
-    JudgedDifferentlyError,
     choose_side,
     compare,
     open_sides,
@@ -34,9 +33,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.view.case_index import CasePlaces
 from ragtriage.view.filters import (
-    ACROSS,
     CHANGE_WORDS,
-    COMPARED_BY,
     INPUT,
     OWN,
     READ_BY,
@@ -77,20 +74,20 @@ class ComparisonLinks:
 
     at: str
     """Its own address."""
-    compared_by: Mapping[str, str]
+    read_by: Mapping[str, str]
 
     @property
     def whole(self) -> str:
         """The comparison as a whole."""
-        return with_query(self.at, self.compared_by)
+        return with_query(self.at, self.read_by)
 
     def pairs(self, wanted: Selection = Selection(), **further: object) -> str:  # noqa: B008  # it is frozen
         """A list of its pairs."""
-        return address(f"{self.at}/cases", wanted, self.compared_by, **further)
+        return address(f"{self.at}/cases", wanted, self.read_by, **further)
 
     def pair(self, position: int, wanted: Selection) -> str:
         """A pair by its case's position in the new run, reached from a list."""
-        return address(f"{self.at}/cases/{position}", wanted, self.compared_by)
+        return address(f"{self.at}/cases/{position}", wanted, self.read_by)
 
     def run(self, side: SideHeader) -> str:
         """The first run of a side."""
@@ -98,7 +95,7 @@ class ComparisonLinks:
 
     def read_alike(self, address: str) -> str:
         """The address of a page of one run, which is to be read as it is here."""
-        return with_query(address, {name: self.compared_by[name] for name in READ_BY if name in self.compared_by})
+        return with_query(address, self.read_by)
 
     def metric(self, row: MetricComparison) -> str:
         """The pairs by the difference of a metric that is compared, the worst first."""
@@ -113,38 +110,20 @@ class ComparisonLinks:
         return self.pairs(id=name)
 
 
-Page = Callable[["Comparisons", "Request"], Response]
-
-
-def _comparing(page: Page) -> Page:
-    """A page that says why two runs can't be compared, where they can't."""
-
-    @wraps(page)
-    def answer(self: Comparisons, request: Request) -> Response:
-        try:
-            return page(self, request)
-        except InputError as error:
-            return self.refused(request, error)
-
-    return answer
-
-
 class Comparisons:
     """The pages of comparisons."""
 
     def __init__(self, runs: OpenedRuns, pages: Pages) -> None:
         self._runs, self._pages = runs, pages
 
-    @_comparing
     def comparison(self, request: Request) -> Response:
         """What `ragtriage compare` says."""
         compared = self._compared(request)
         return self._page(
-            request, "compare.html.j2", compared, tags=compared.tags, by=_compared_by(request).get("by", ""),
+            request, "compare.html.j2", compared, tags=compared.tags, by=_read_by(request).get("by", ""),
             **compared.parts,
         )  # fmt: skip
 
-    @_comparing
     def cases(self, request: Request) -> Response:
         """A list of the pairs."""
         compared, links = self._compared(request), _links(request)
@@ -163,7 +142,6 @@ class Comparisons:
             **page_links(partial(links.pairs, selection), rows, start, len(found)),
         )  # fmt: skip
 
-    @_comparing
     def case(self, request: Request) -> Response:
         """Both sides of a pair, and its neighbours in the list that it was reached from."""
         compared, links = self._compared(request), _links(request)
@@ -189,21 +167,9 @@ class Comparisons:
             before=near(before), after=near(after),
         )  # fmt: skip
 
-    def refused(self, request: Request, error: InputError) -> Response:
-        """Why two runs can't be compared."""
-        links, again = _links(request), ""
-        if isinstance(error, JudgedDifferentlyError):
-            again = replace(links, compared_by={**links.compared_by, ACROSS: "1"}).whole
-        return self._pages.page(
-            request, "compare_refused.html.j2", said=str(error), again=again, keys=_keys(request), status=400,
-        )  # fmt: skip
-
     def _page(self, request: Request, name: str, compared: ComparedRuns, **shown: Any) -> Response:
-        links = _links(request)
-        return self._pages.page(
-            request, name, compared=compared, links=links, change_words=CHANGE_WORDS,
-            across=ACROSS in links.compared_by, **shown,
-        )  # fmt: skip
+        shown |= {"compared": compared, "links": _links(request), "change_words": CHANGE_WORDS}
+        return self._pages.page(request, name, **shown)
 
     def _compared(self, request: Request) -> ComparedRuns:
         """The comparison that an address names."""
@@ -217,13 +183,12 @@ class Comparisons:
         base, new = (choose_side(store, str(self._runs.source.run(key).number)) for key in _keys(request))
         for run in (*base.runs, *new.runs):
             self._runs.require_texts(run, "it can't be compared")
-        compared_by = _compared_by(request)
-        options = CompareOptions(by=compared_by.get("by"), across_judges=ACROSS in compared_by)
+        options = CompareOptions(by=_read_by(request).get("by"))
         numbers = tuple(tuple(run.number for run in side.runs) for side in (base, new))
         version = " ".join(version_of(run) for side in (base, new) for run in side.runs)
         thresholds = thresholds_in(request, new.runs[0].info.metrics)
         config = self._runs.config(new.runs[0], thresholds)
-        what = "comparison", numbers, options.across_judges, options.by, tuple(sorted(thresholds.items()))
+        what = "comparison", numbers, options.by, tuple(sorted(thresholds.items()))
         compared: ComparedRuns = self._runs.result(
             what, version, lambda: _compare(base, new, config, options), PATIENCE, lambda found: found.pairs.nbytes
         )
@@ -258,14 +223,12 @@ def _keys(request: Request) -> tuple[str, str]:
     return request.path_params["base"], request.path_params["new"]
 
 
-def _compared_by(request: Request) -> dict[str, str]:
-    """The parts of an address that go along from page to page of a comparison."""
-    given = {name: value for name in COMPARED_BY if (value := request.query_params.get(name))}
-    return {name: value for name, value in given.items() if name != ACROSS or value == "1"}
+def _read_by(request: Request) -> dict[str, str]:
+    return {name: value for name in READ_BY if (value := request.query_params.get(name))}
 
 
 def _links(request: Request) -> ComparisonLinks:
-    return ComparisonLinks("/compare/" + "/".join(map(quote, _keys(request))), _compared_by(request))
+    return ComparisonLinks("/compare/" + "/".join(map(quote, _keys(request))), _read_by(request))
 
 
 def _compare(base: Chosen, new: Chosen, config: EvaluationConfig, options: CompareOptions) -> ComparedRuns:

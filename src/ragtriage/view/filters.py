@@ -18,10 +18,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 TAG = "tag."
 """What the name of a tag begins with in an address."""
 READ_BY = ("threshold", "by")
-"""Parts of an address that say how a run is read; they go along from page to page."""
-ACROSS = "across_judges"
-COMPARED_BY = (ACROSS, *READ_BY)
-"""Parts of an address that say how two runs are compared."""
+"""Parts of an address that say how runs are read; they are no filters, and go along from page to page."""
 PLACES = ("after", "before", "focus", "id")
 """Parts that say where on a page one is."""
 LONGEST_SEARCH = 500
@@ -137,8 +134,6 @@ class Filters:
     """The metrics of which less is better."""
     orders: Sequence[str]
     """Beside those by a metric; the list's own comes first."""
-    kept: Sequence[str] = READ_BY
-    """Parts of an address that are no filters and go along."""
     tags: bool = True
     between: str = " "
     """What stands between a metric's title and a range."""
@@ -150,7 +145,7 @@ class Filters:
         ranges, tags = [], []
         for name, value in given:
             tag = self.tags and name.startswith(TAG)
-            if name in (*self.kept, *PLACES) or not (value or tag):
+            if name in (*READ_BY, *PLACES) or not (value or tag):
                 continue
             if tag:
                 tags.append((name.removeprefix(TAG), value))
@@ -218,7 +213,7 @@ def pair_filters(metrics: Sequence[MetricComparison]) -> Filters:
     titles = {row.name: title_of_row(row) for row in metrics}
     lower = {row.name for row in metrics if row.direction < 0}
     return Filters(
-        "comparison", {"change": CHANGE_WORDS, "component": None}, titles, lower, ("changed", INPUT), COMPARED_BY,
+        "comparison", {"change": CHANGE_WORDS, "component": None}, titles, lower, ("changed", INPUT),
         tags=False, between=": difference ",
     )  # fmt: skip
 

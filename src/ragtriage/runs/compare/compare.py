@@ -103,10 +103,6 @@ HINTED = 1.2
 FEWEST_CLUSTERS = 10
 
 
-class JudgedDifferentlyError(InputError):
-    """No metric can be compared, since the judge differs in all of them; `across_judges` compares them all the same."""
-
-
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
     """How two sides are compared."""
@@ -135,7 +131,7 @@ def compare(base: Side, new: Side, rules: Sequence[Rule], options: CompareOption
         raise InputError(f"{base.header.name} and {new.header.name} have no metric in common")
     changes = changes_between(base, new, matched.texts, shared)
     if all(row.verdict == "judged differently" for row in rows if row.name in shared):
-        raise JudgedDifferentlyError(_all_judged_differently(base, new, changes))
+        raise InputError(_all_judged_differently(base, new, changes))
     findings = finding_rows(matched, rules)
     slices, left_out = _slices(matched, rows, options.by)
     worse, better = changed_most(matched, rows, rules, options.most)
