@@ -8,12 +8,12 @@ from ragtriage.report.comparison_words import (
     ARROW,
     BETTER,
     WORSE,
+    changed_counts,
     changed_text,
     count_text,
     expected_text,
     family_text,
     fault_lines,
-    faults_text,
     gate_heading,
     id_text,
     interval,
@@ -310,20 +310,14 @@ def outcome_blocks(found: Comparison) -> Iterator[DocumentBlock]:
 
 def comparison_lines(found: Comparison) -> Iterator[DocumentBlock]:
     """A comparison in a few lines, as `evaluate` ends: better, worse, can't tell."""
-    changes = found.changes
-    counted = (
-        plural(changes.query, "query", "queries") if changes.query else "",
-        plural(changes.sources, "set of sources", "sets of sources") if changes.sources else "",
-        plural(changes.response, "response") if changes.response else "",
-    )
-    what = ", ".join(filter(None, counted))
-    faults = f" · {faults_text(found.faults)}" if found.faults else ""
-    told = f": {paired_text(found)}, {what or 'nothing'} changed{faults}"
+    what = ", ".join(changed_counts(found.changes))
+    told = f": {paired_text(found)}, {what or 'nothing'} changed"
     yield line((f"Compared with {found.base.name}", "strong"), told)
     for verdict in ("better", "worse", "can't tell"):
         rows = [row for row in found.metrics if row.verdict == verdict]
         told = ", ".join(title_of_row(row) + ("" if verdict == "can't tell" else _numbers(row)) for row in rows)
         yield line((f"{MARKS.get(verdict, ' ')} {verdict}: ", TONES.get(verdict, "")), told or "nothing", hang=4)
+    yield from fault_blocks(found)
 
 
 def _numbers(row: MetricComparison) -> str:

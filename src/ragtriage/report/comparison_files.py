@@ -30,6 +30,7 @@ from ragtriage.report.comparison_document import (
 from ragtriage.report.comparison_words import (
     SIGNS,
     Quotes,
+    changed_counts,
     fault_lines,
     id_text,
     paired_text,
@@ -115,15 +116,7 @@ def escaped(text: str, most: int = 80) -> str:
 
 def _facts(found: Comparison) -> str:
     changes, pairs = found.changes, found.pairs
-    counted = [
-        plural(count, one, many) + " changed"
-        for count, one, many in (
-            (changes.query, "query", "queries"),
-            (changes.sources, "set of sources", "sets of sources"),
-            (changes.response, "response", ""),
-        )
-        if count
-    ]
+    counted = [f"{what} changed" for what in changed_counts(changes)]
     same = "" if changes.sources or changes.source_order or not changes.response else ", sources the same"
     facts = (
         f"{_side(found.new)} against {_side(found.base, found.base.created[:10])}",

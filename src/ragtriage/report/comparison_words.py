@@ -135,21 +135,6 @@ def _fault(case: FaultChange, word: str) -> str:
     return {"fixed": base, "broken": new}.get(word, f"{base} {ARROW} {new}" if base != new else base)
 
 
-def faults_text(faults: FaultChanges) -> str:
-    """`1 case fixed (ticket), 1 broken (lockers)`: the same in a few words."""
-    if not any(faults.counts):
-        return "no case fixed, none broken"
-    told: list[str] = []
-    words = ("fixed", "broken", "with other faults")
-    for word, cases, count in zip(words, (faults.fixed, faults.broken, faults.others), faults.counts, strict=True):
-        ids = [id_text(case.id) for case in cases[:MOST_NAMED]]
-        more = [f"{count - len(ids):,} more"] if count > len(ids) else []
-        if count:
-            counted = f"{count:,}" if told else plural(count, "case")
-            told.append(f"{counted} {word} ({', '.join([*ids, *more])})")
-    return ", ".join(told)
-
-
 def unpaired_text(pairs: Pairs) -> str:
     """What is left out, and what is doubtful; empty if nothing is."""
     told = (
@@ -159,6 +144,16 @@ def unpaired_text(pairs: Pairs) -> str:
         (pairs.ambiguous, "ambiguous (the same question several times)"),
     )
     return ", ".join(f"{count:,} {what}" for count, what in told if count)
+
+
+def changed_counts(changes: Changes) -> tuple[str, ...]:
+    """How many texts of each kind changed, `1 set of sources` and `4 responses`; empty where none did."""
+    counted = (
+        (changes.query, "query", "queries"),
+        (changes.sources, "set of sources", "sets of sources"),
+        (changes.response, "response", ""),
+    )
+    return tuple(plural(count, one, many) for count, one, many in counted if count)
 
 
 def changed_text(changes: Changes) -> str:
