@@ -232,5 +232,4 @@ def test_trials_that_are_the_same_are_said_to_be_so(tmp_path: Path, rich_record:
 
     assert told in text
     assert ">sees</th>" in text
-    assert ">spread</th>" not in text
     assert "Least alike" not in text

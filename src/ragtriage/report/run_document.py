@@ -278,14 +278,9 @@ SEES = (
 
 
 def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[DocumentTable, ...]]:
-    """That the trials of this judge are all the same, and why (empty if they aren't), and the tables to show.
-
-    Where the trials are all the same, only what still says something is shown: the means, and the smallest difference.
-    """
-    if summary.same:
-        same, tables = ALWAYS if judge.startswith("embedded") else ALIKE, [_repeated_metrics(summary)]
-    else:
-        same, tables = "", [_repeated_metrics(summary), _worst(summary)]
+    """That the trials of this judge are all the same, and why (empty if they aren't), and the tables to show."""
+    same = (ALWAYS if judge.startswith("embedded") else ALIKE) if summary.same else ""
+    tables = [_repeated_metrics(summary), *([] if summary.same else [_worst(summary)])]
     return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
@@ -311,34 +306,34 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
 def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> DocumentTable:
     texts = {"metric", ""}
     columns = [
-        text_columns(head, wrap=not place) if not place or head in texts else number_columns(head)
+        text_columns(head, wrap=True) if not place or head in texts else number_columns(head)
         for place, head in enumerate(heads)
     ]
     return DocumentTable(sum(columns, ()), rows, title=title, notes=notes)
 
 
 def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:
-    heads, notes = ["metric", "mean", "sees"], [SEES]
-    if not summary.same:
-        heads = ["metric", "mean", "spread", "case", "flips", "sees"]
-        notes = [
-            "spread: of the run's mean over trials; case: of one case's score (standard deviations)",
-            "flips: cases that are low in one trial and high in another",
-            SEES,
-        ]
-    left_out = any(m.undefined or m.failed for m in summary.metrics)
-    rows = tuple(_row(m, same=summary.same, left_out=left_out) for m in summary.metrics)
-    return _table("", [*heads, "left out"] if left_out else heads, rows, *notes)
+    heads = ["metric", "mean", "spread", "case", "flips", "sees"]
+    notes = (
+        "spread: of the run's mean over trials; case: of one case's score (standard deviations)",
+        "flips: cases that are low in one trial and high in another",
+        SEES,
+    )
+    if any(m.undefined or m.failed for m in summary.metrics):
+        heads.append("left out")
+    return _table("", heads, tuple(_row(m)[: len(heads)] for m in summary.metrics), *notes)
 
 
-def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
-    cells = [titled(one_line(m.title, 40), m.better), _number(m.mean, 2)]
-    if not same:
-        cells += [_number(m.spread, 3), _number(m.case_spread, 3), _share(m.flips)]
-    cells.append(_number(m.smallest, 3))
-    if left_out:
-        cells.append(f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "")
-    return tuple(cells)
+def _row(m: MetricRepeat) -> tuple[str, ...]:
+    return (
+        titled(one_line(m.title, 40), m.better),
+        _number(m.mean, 2),
+        _number(m.spread, 3),
+        _number(m.case_spread, 3),
+        _share(m.flips),
+        _number(m.smallest, 3),
+        f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "",
+    )
 
 
 def _worst(summary: RepeatSummary) -> DocumentTable:
