@@ -233,12 +233,6 @@ def read_settings(path: Path) -> Settings:
     """The settings in one file. Metrics of one's own that it names aren't loaded."""
     where, folder = str(path), path.parent
     table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
-    if "label_chances" in table:
-        raise ConfigError(
-            f"{where}: [label_chances] has become [chance_curves]: take it out, and calibrate again with `ragtriage "
-            "trust calibrate`. Of a judge that gives no probability, yes = 0.97 and no = 0.12 are now points = "
-            "[[0, 0.12], [1, 0.97]]"
-        )
     found, rules = _checked(table, where)
     if found.citation_mark is not None:
         pattern_of(found.citation_mark)

@@ -70,9 +70,9 @@ class History:
     """Whether something is still being counted."""
 
 
-def history_of(runs: OpenedRuns, project: str | None = None) -> History:
+def history_of(runs: OpenedRuns) -> History:
     """The newest runs; what isn't counted yet is left out, and comes when the page is renewed."""
-    every = [info for info in runs.source.runs() if not info.aside and (project is None or info.project == project)]
+    every = [info for info in runs.source.runs() if not info.aside]
     waiting, found = False, []
     until = time.monotonic() + PATIENCE
     for at, info in enumerate(every[:MOST]):

@@ -124,7 +124,7 @@ class Pages:
 
     def runs(self, request: Request) -> Response:
         """The runs and their means, the newest first."""
-        found = history_of(self._runs, request.query_params.get("project"))
+        found = history_of(self._runs)
         return self.page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
 
     def run(self, request: Request) -> Response:
