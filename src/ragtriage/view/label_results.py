@@ -61,25 +61,11 @@ class DifferentItem:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnPoint:
-    """A point of a curve where it stands in the picture, y downwards from the top."""
-
-    x: float
-    y: float
-    top: float
-    bottom: float
-    """Ends of the interval."""
-    told: CurvePoint
-
-
-@dataclass(frozen=True, slots=True)
 class MetricCurve:
-    """A metric's reliability curve as a picture."""
+    """A metric's reliability curve."""
 
     title: str
-    points: tuple[DrawnPoint, ...]
-    line: str
-    """The points of the line that connects them, as SVG has it."""
+    points: tuple[CurvePoint, ...]
     why: str
     """Why there is none."""
 
@@ -174,13 +160,6 @@ def _while_held(run: Run, one: DifferentItem) -> DifferentItem:
     return one if held else replace(one, text="")
 
 
-def _curve(title: str, points: Sequence[CurvePoint], labels: int) -> MetricCurve:
-    if not points:
-        why = f"{labels} of its components are labelled; a curve takes {FEWEST_LABELS} with a probability by the judge"
-        return MetricCurve(title, (), "", why)
-
-    def up(share: float) -> float:
-        return round(SIDE * (1.0 - share), 1)
-
-    drawn = tuple(DrawnPoint(round(SIDE * one.said, 1), up(one.true), up(one.high), up(one.low), one) for one in points)
-    return MetricCurve(title, drawn, " ".join(f"{one.x},{one.y}" for one in drawn), "")
+def _curve(title: str, points: tuple[CurvePoint, ...], labels: int) -> MetricCurve:
+    why = f"{labels} of its components are labelled; a curve takes {FEWEST_LABELS} with a probability by the judge"
+    return MetricCurve(title, points, "" if points else why)

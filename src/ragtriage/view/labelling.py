@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import quote, urlencode
@@ -307,9 +308,5 @@ def _first(passages: Sequence[Passage], most: int) -> Sequence[Passage]:
 
 
 def _grouped(passages: Sequence[Passage]) -> tuple[PassageGroup, ...]:
-    groups: list[tuple[str, str, list[str]]] = []
-    for one in passages:
-        if not groups or groups[-1][:2] != (one.name, one.columns):
-            groups.append((one.name, one.columns, []))
-        groups[-1][2].append(one.text)
-    return tuple(PassageGroup(name, columns, tuple(texts)) for name, columns, texts in groups)
+    below = groupby(passages, key=lambda one: (one.name, one.columns))
+    return tuple(PassageGroup(name, columns, tuple(one.text for one in some)) for (name, columns), some in below)
