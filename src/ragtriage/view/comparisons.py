@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from ragtriage.core.case import Record
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.report.case_report import CaseReport, ScoreReport, case_report, listed_case
+from ragtriage.report.case_report import CaseReport, ScoreReport, case_report
 from ragtriage.report.comparison_page import MOST_TEXT, comparison_parts, quotes_of, word_diff
 from ragtriage.report.comparison_words import FaultKind, title_of_row
 from ragtriage.report.words import full_title
@@ -254,7 +254,6 @@ class PairSide:
     run: Run
     record: Record
     case: CaseReport
-    kind: str
     position: int
 
     @property
@@ -267,10 +266,7 @@ def _side(run: Run, position: int, config: EvaluationConfig) -> PairSide:
     record = next(run.records(range(position, position + 1)), None)
     if record is None:
         raise NotStoredError(f"{run.info.called} has no case at {position:,} any more")
-    findings = config.diagnose(record)
-    case = case_report(record, findings, config)
-    row = listed_case(record, findings, config)
-    return PairSide(run, record, case, row.kind, position)
+    return PairSide(run, record, case_report(record, config.diagnose(record), config), position)
 
 
 Pieces = list[tuple[str, bool]]

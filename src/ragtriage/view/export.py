@@ -28,7 +28,7 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
-from ragtriage.report.case_report import CaseReport, case_report, legend_of, listed_case, looks_of
+from ragtriage.report.case_report import CaseReport, case_report, legend_of, looks_of
 from ragtriage.report.templating import environment, page_parts
 from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -62,6 +62,16 @@ def case_numbers(opened: OpenedRun, position: int) -> tuple[CaseReport, CaseHead
     shown = case_report(record, (), config)
     scores = tuple(replace(score, reason="") for score in shown.scores)
     return replace(shown, scores=scores, faults=(), reference=None), heading
+
+
+def shown_case(opened: OpenedRun, position: int, *, texts: bool) -> dict[str, Any]:
+    """What a page says of a case: all of it, with its record; or without texts its numbers, and how it is headed."""
+    if not texts:
+        case, heading = case_numbers(opened, position)
+        return {"case": case, "kind": heading.kind, "heading": heading}
+    record, config = opened.record(position), opened.config
+    case = case_report(record, config.diagnose(record), config)
+    return {"case": case, "kind": case.headline.kind, "record": record}
 
 
 def number_rows(cases: Callable[[], Iterator[CaseRow]], config: EvaluationConfig) -> ExportRows:
@@ -167,17 +177,12 @@ class Exports:
         position = position_in(request.path_params["position"])
         reading = reading_of(self._runs, request)
         opened = self._runs.opened(reading.key, reading.thresholds)
-        shown: dict[str, Any] = {"texts": _texts(request)}
-        if shown["texts"]:
+        texts = _texts(request)
+        if texts:
             self._runs.require_texts(opened.run, WITHOUT)
-            record, config = opened.record(position), opened.config
-            findings = config.diagnose(record)
-            shown["case"] = case_report(record, findings, config)
-            shown["row"] = listed_case(record, findings, config)
-        else:
-            shown["case"], shown["row"] = case_numbers(opened, position)
+        shown = shown_case(opened, position, texts=texts)
         page = environment().get_template("case_alone.html.j2").render(
-            n=1, run=opened.run.info, looks_of=looks_of, legend_of=legend_of, **shown,
+            n=1, texts=texts, run=opened.run.info, looks_of=looks_of, legend_of=legend_of, **shown,
             **page_parts(["marks.js"], "report.css"),
         )  # fmt: skip
         name = _UNSAFE.sub("-", shown["case"].id)[:80].strip("-") or "case"

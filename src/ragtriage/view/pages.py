@@ -22,7 +22,7 @@ from ragtriage.core.verdicts import Part, Score, Verdict, bad_chance
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.metrics import metric_named
-from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
+from ragtriage.report.case_report import legend_of, looks_of
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
 from ragtriage.report.templating import environment, shares
@@ -33,7 +33,7 @@ from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.run import RUNNING
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
 from ragtriage.view.case_index import CaseIndex, CasePlaces, ColumnIndex, ListedRow
-from ragtriage.view.export import TooManyExportsError, case_numbers
+from ragtriage.view.export import TooManyExportsError, shown_case
 from ragtriage.view.filters import TAG, BadFilterError, ScoreRange, Selection, address, run_filters, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
@@ -183,7 +183,9 @@ class Pages:
         position = position_in(request.path_params["position"])
         opened = self._runs.opened(key, reading.thresholds)
         selection = run_filters(opened.config).read(request.query_params.multi_items())
-        shown = _shown_case(opened, position)
+        readable = opened.index.readable
+        shown = shown_case(opened, position, texts=readable)
+        reasons = reasons_of(shown["record"], opened.config) if readable else ()
         base = f"/runs/{quote(key)}/cases"
         found = _listed(opened.index, selection)
         at, before, after = neighbours(opened.index, found, opened.index.place_of(position) if len(found) else None)
@@ -194,7 +196,7 @@ class Pages:
         alone = f"/runs/{quote(key)}/cases/{position}.html"
         return self.page(
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, **shown,
-            looks_of=looks_of, legend_of=legend_of, readable=opened.index.readable,
+            reasons=reasons, looks_of=looks_of, legend_of=legend_of, readable=readable,
             run_page=with_query(f"/runs/{quote(key)}", read_by), back=address(base, selection, read_by),
             place=at, of=len(found), before=place(before), after=place(after),
             alone=address(alone, Selection(), read_by),
@@ -344,20 +346,6 @@ def _kinds(index: CaseIndex) -> dict[str, int]:
     if not index.ready.wait(1.0) or index.error:
         return {}
     return index.counts(index.select(Selection()))["kind"]
-
-
-def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
-    """What a page says of a case: all of it, or its numbers where its texts may not be read."""
-    if not opened.index.readable:
-        case, heading = case_numbers(opened, position)
-        return {"case": case, "row": heading}
-    config, record = opened.config, opened.record(position)
-    findings = config.diagnose(record)
-    return {
-        "case": case_report(record, findings, config),
-        "row": listed_case(record, findings, config),
-        "reasons": reasons_of(record, config),
-    }
 
 
 def _sliced(index: CaseIndex, by: str | None) -> Mapping[str, str] | None:
