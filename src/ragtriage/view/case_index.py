@@ -52,7 +52,6 @@ Mask = NDArray[np.bool_]
 class ListedRow:
     """One case in a list."""
 
-    place: int
     position: int
     id: str
     query: str
@@ -333,7 +332,6 @@ class CaseIndex(ColumnIndex):
         head = self._head_values[self._heads[place]]
         likely = self._likely.get(order)
         return ListedRow(
-            place,
             int(self.positions[place]),
             name,
             query,

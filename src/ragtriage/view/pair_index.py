@@ -54,7 +54,6 @@ def shown_difference(value: float | None, direction: int) -> ShownDifference:
 class ListedPair:
     """One pair in a list."""
 
-    place: int
     position: int
     """In the new run."""
     base_position: int
@@ -140,7 +139,6 @@ class PairIndex(ColumnIndex):
     def _row(self, place: int) -> ListedPair:
         (before, theirs), (after, mine) = self._headings
         return ListedPair(
-            place,
             int(self.positions[place]),
             int(self.base_positions[place]),
             CHANGES[self._changes[place]],
