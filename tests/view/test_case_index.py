@@ -79,7 +79,6 @@ selections = st.builds(
     component=st.sampled_from(["", "", "retriever", "nobody"]),
     kind=st.sampled_from(["", "", *KINDS]),
     sure=st.sampled_from([None, None, True, False]),
-    failed=st.sampled_from([None, None, True, False]),
     ranges=st.lists(ranges, max_size=2).map(tuple),
     order=st.sampled_from([OWN, INPUT, *METRICS, *RULE_NAMES[:3]]),
     descending=st.booleans(),
@@ -103,7 +102,6 @@ def fits(row: CaseRow, wanted: Selection) -> bool:
     """A plain filter."""
     head = row.heading
     assert head
-    failed = any(isinstance(one, Undefined) and one.failed for one in row.outcomes.values())
     if not all(in_range(micro(row, one.metric), one) for one in wanted.ranges):
         return False
     for name, text in wanted.tags:
@@ -115,7 +113,6 @@ def fits(row: CaseRow, wanted: Selection) -> bool:
         and (not wanted.component or wanted.component == head.component)
         and (not wanted.kind or wanted.kind == head.kind)
         and wanted.sure in (None, head.sure)
-        and wanted.failed in (None, failed)
     )
 
 

@@ -235,7 +235,6 @@ class CaseIndex(ColumnIndex):
         self._heads = np.frombuffer(found.heads, np.uint32)
         self._head_values = tuple(found.head_codes)
         self.components = tuple(dict.fromkeys(head.component for head in self._head_values))
-        self._failed = np.zeros(len(self.positions), np.bool_)
         self.numbers = {name: self._read_scores(name) for name in self.metrics}
         self._likely = {name: np.frombuffer(column, np.uint8) for name, column in found.likely.items()}
         self.tags: dict[str, tuple[str, ...]] = {}
@@ -248,7 +247,7 @@ class CaseIndex(ColumnIndex):
         self.unfiltered_tags = tuple(name for name in found.tags if name not in self.tags)
 
     def _read_scores(self, metric: str) -> NDArray[np.int32]:
-        """A metric's scores in millionths, read by themselves; whose cases failed is marked on the way."""
+        """A metric's scores in millionths, read by themselves."""
         column = np.full(len(self.positions), UNDEFINED, np.int32)
         scores = iter(self.run.place.scores(metric))
         while some := list(islice(scores, PORTION)):
@@ -260,7 +259,6 @@ class CaseIndex(ColumnIndex):
             values = np.array([np.nan if value is None else value for _, value, _ in some], np.float64)
             known = listed & ~np.isnan(values)
             column[at[known]] = np.rint(values[known] * MICRO)
-            self._failed[at[listed & np.array([failed for _, _, failed in some], np.bool_)]] = True
         return column
 
     def select(self, wanted: Selection) -> CasePlaces:
@@ -287,8 +285,6 @@ class CaseIndex(ColumnIndex):
             yield self._by_head(lambda head: head.kind == kind)
         if wanted.sure is not None:
             yield self._by_head(lambda head: head.sure == wanted.sure)
-        if wanted.failed is not None:
-            yield self._failed == wanted.failed
         for name, value in wanted.tags:
             codes = self._tags[name]
             values = self.tags[name]

@@ -25,7 +25,6 @@ LONGEST_SEARCH = 500
 UNDEFINED = "undefined"
 OWN, INPUT = "", "input"
 """Orders of every list: its own, which comes first in its `Filters`; as in the input."""
-FLAGS = ("sure", "failed")
 CHANGE_WORDS: Mapping[str, str] = {
     "broken": "broken", "fixed": "fixed", "other": "other faults", "none": "as before",
 }  # fmt: skip
@@ -88,7 +87,6 @@ class Selection:
     """Of a pair: under which the case is counted on the new side."""
     kind: str = ""
     sure: bool | None = None
-    failed: bool | None = None
     ranges: tuple[ScoreRange, ...] = ()
     """Of a pair: of the differences new − base."""
     tags: tuple[tuple[str, str], ...] = ()
@@ -152,7 +150,7 @@ class Filters:
             elif name in self.choices:
                 words = self.choices[name]
                 one = value if words is None else _one_of(name, value, list(words))
-                found[name] = one == "1" if name in FLAGS else one
+                found[name] = one == "1" if name == "sure" else one
             elif name == "q":
                 found["words"] = " ".join(value[:LONGEST_SEARCH].split())
             elif name == "sort":
@@ -203,7 +201,6 @@ def run_filters(config: EvaluationConfig) -> Filters:
     lower = {m.name for m in config.metrics if m.better == "lower"}
     choices: dict[str, Mapping[str, str] | None] = {
         "rule": rules, "component": None, "kind": KIND_WORDS, "sure": {"1": "sure", "0": "not sure"},
-        "failed": {"1": "a score failed", "0": "no score failed"},
     }  # fmt: skip
     return Filters("run", choices, titles, lower, ("worst", INPUT, *rules))
 
@@ -257,7 +254,7 @@ def _without(items: tuple[object, ...], one: object) -> tuple[object, ...]:
 
 def address(base: str, wanted: Selection, kept: Mapping[str, str], **further: object) -> str:
     """The address of a page with a selection; undoes `Filters.read`."""
-    parts = [(name, _text(getattr(wanted, name))) for name in ("change", "rule", "component", "kind", *FLAGS)]
+    parts = [(name, _text(getattr(wanted, name))) for name in ("change", "rule", "component", "kind", "sure")]
     found = [
         *((name, value) for name, value in parts if value),
         *((one.metric, one.text) for one in wanted.ranges),
