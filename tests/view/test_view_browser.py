@@ -50,7 +50,7 @@ class Served:
 def served(store: Store) -> Iterator[Served]:
     runs, written = OpenedRuns(StoreRuns(store)), []
     pages = Pages(runs, "the store", writing=True)
-    app = application(runs, pages)
+    app = application(runs, pages, Path("labels.jsonl"))
     app.router.routes.insert(0, Route("/waiting", lambda request: pages.refused(request, NotReadYetError(3, 7))))
 
     async def write(request: Request) -> PlainTextResponse:

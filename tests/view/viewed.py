@@ -150,7 +150,7 @@ def viewer_of(
     runs = opened(source, thresholds)
     pages = Pages(runs, "the store", None, writing=writing)
     told: list[str] = []
-    app = application(runs, pages, labels) if labels else application(runs, pages)
+    app = application(runs, pages, labels or Path("labels.jsonl"))
     guard = Guard(app, PORT, ["quality.example"], writing=writing, told=told.append)
     client = TestClient(guard, base_url=HOST)
     if known:

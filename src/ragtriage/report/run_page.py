@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from ragtriage.core.display import one_line, plural, settled, told_apart
 from ragtriage.diagnosis.headline import KIND_WORDS, Rank
-from ragtriage.diagnosis.rules import SURE, is_bad
-from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
+from ragtriage.diagnosis.rules import is_bad
+from ragtriage.report.case_report import ListedCase, case_report, listed_case
 from ragtriage.report.judge_document import card_sections
 from ragtriage.report.run_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
@@ -93,7 +93,6 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         plot_size=PLOT,
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
-        sure_at=SURE,
         shares=shares(kinds, SHARES),
         repeats=run.repeats.summary if run.repeats else None,
         same=same,
@@ -121,7 +120,7 @@ def _in_full(cases: Iterable[Diagnosed], worst: Sequence[Ranked], header: Header
     for place, (record, findings) in enumerate(cases):
         if n := numbers.get(place):
             case = case_report(record, findings, header.config)
-            found[n] = template.render(n=n, row=worst[n - 1][3], case=case, looks_of=looks_of, legend_of=legend_of)
+            found[n] = template.render(n=n, row=worst[n - 1][3], case=case)
     yield from (found.pop(n) for n in sorted(found))
 
 

@@ -15,7 +15,9 @@ from markupsafe import Markup
 from ragtriage.core.display import dollars, one_line, plural, sanitize
 from ragtriage.core.files import atomic_write
 from ragtriage.diagnosis.headline import KIND_WORDS
+from ragtriage.diagnosis.rules import SURE
 from ragtriage.report import words
+from ragtriage.report.case_report import legend_of, looks_of
 
 UNBROKEN = 16
 """Characters of an id that stay on one line wherever there is room for them; report.js knows the number too."""
@@ -52,6 +54,9 @@ def environment() -> Environment:
         "full_title": words.full_title,
         "shown_time": words.shown_time,
         "place_within": words.place_within,
+        "looks_of": looks_of,
+        "legend_of": legend_of,
+        "sure_at": SURE,
     }
     return found
 

@@ -28,7 +28,7 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
-from ragtriage.report.case_report import CaseReport, case_report, legend_of, looks_of
+from ragtriage.report.case_report import CaseReport, case_report
 from ragtriage.report.templating import environment, page_parts
 from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -182,7 +182,7 @@ class Exports:
             self._runs.require_texts(opened.run, WITHOUT)
         shown = shown_case(opened, position, texts=texts)
         page = environment().get_template("case_alone.html.j2").render(
-            n=1, texts=texts, run=opened.run.info, looks_of=looks_of, legend_of=legend_of, **shown,
+            n=1, texts=texts, run=opened.run.info, **shown,
             **page_parts(["marks.js"], "report.css"),
         )  # fmt: skip
         name = _UNSAFE.sub("-", shown["case"].id)[:80].strip("-") or "case"

@@ -20,9 +20,8 @@ from ragtriage.core.display import one_line, sanitize
 from ragtriage.core.errors import ConfigError, InputError, NotPermittedError, NotStoredError, RagtriageError
 from ragtriage.core.verdicts import Part, Score, Verdict, bad_chance
 from ragtriage.diagnosis.headline import KIND_WORDS
-from ragtriage.diagnosis.rules import SURE, is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
-from ragtriage.report.case_report import legend_of, looks_of
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
 from ragtriage.report.templating import environment, shares
@@ -142,7 +141,7 @@ class Pages:
         return self.page(
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
-            sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
+            repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
             before=run_before(self._runs, stored.info), readable=readable,
             live=run.header.info.state == RUNNING, writing=self.writing,
         )  # fmt: skip
@@ -196,7 +195,7 @@ class Pages:
         alone = f"/runs/{quote(key)}/cases/{position}.html"
         return self.page(
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, **shown,
-            reasons=reasons, looks_of=looks_of, legend_of=legend_of, readable=readable,
+            reasons=reasons, readable=readable,
             run_page=with_query(f"/runs/{quote(key)}", read_by), back=address(base, selection, read_by),
             place=at, of=len(found), before=place(before), after=place(after),
             alone=address(alone, Selection(), read_by),
@@ -205,7 +204,7 @@ class Pages:
 
     def help(self, request: Request) -> Response:
         """Keys, and what the words mean."""
-        return self.page(request, "help.html.j2", sure_at=SURE)
+        return self.page(request, "help.html.j2")
 
     def asset(self, request: Request) -> Response:
         """The script and the style."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 PORT = 7421
 MOST_TRIED = 10
 """Ports that are tried where the first is taken."""
-LABELS = Path("labels.jsonl")
-"""The file of labels where none is named, as of the command."""
 FOLDER = "folder"
 """What stands in an address for the run of a folder that was named."""
 
@@ -86,7 +84,7 @@ class FolderRun:
         return FOLDER
 
 
-def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starlette:
+def application(runs: OpenedRuns, pages: Pages, labels: Path) -> Starlette:
     """The pages at their addresses, without a guard."""
     exports, comparisons = Exports(runs), Comparisons(runs, pages)
     labelling = Labelling(runs, pages, labels)
