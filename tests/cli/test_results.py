@@ -2,16 +2,13 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 import webbrowser
 from pathlib import Path
 
 import pytest
 
 from cli_rows import row, written
-from forked import Child
+from forked import COMMAND, Child
 from ragtriage import (
     Component,
     FakeJudge,
@@ -201,9 +198,9 @@ def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
 
 
 def test_signs_are_written_whatever_the_encoding_of_the_terminal(stored: str) -> None:
-    command = [sys.executable, "-m", "ragtriage", "show", "--store", stored]
-    env = os.environ | {"PYTHONIOENCODING": "ascii"}
-    shown = subprocess.run(command, env=env, capture_output=True, check=True).stdout.decode()
+    code = f"import sys; sys.stdout.reconfigure(encoding='ascii'); {COMMAND}"
+    with Child("show", "--store", stored, code=code) as child:
+        shown, _ = child.communicate()
 
     assert "█" in shown
     assert " · " in shown
