@@ -1,6 +1,7 @@
 """The command `ragtriage`: parses, calls, prints. A command's module is only imported when it is called."""
 
 import atexit
+import codecs
 import contextlib
 import ctypes
 import gc
@@ -138,11 +139,10 @@ def main() -> None:
     gc.set_threshold(10_000)
     atexit.register(gc.freeze)
     _share_heaps()
+    codecs.register_error(_in_other_signs.__name__, _in_other_signs)
     for stream in (sys.stdout, sys.stderr):
-        # signs carry meaning, so they are written whatever the locale's encoding; what of a user's text no encoding can
-        # hold becomes a question mark, which is better than a traceback
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="replace")
+            stream.reconfigure(errors=_in_other_signs.__name__)
     try:
         try:
             app()
@@ -166,6 +166,15 @@ def main() -> None:
         tell(f"ragtriage: {error.filename or 'the output'} failed: {error.strerror or error}")
         _discard_output()
         sys.exit(ExitCode.INCOMPLETE)
+
+
+def _in_other_signs(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that the terminal's encoding hasn't: a sign like it, or a question mark."""
+    from ragtriage.report.words import TABLES  # noqa: PLC0415  # hardly ever needed
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(TABLES["ascii"].get(c, "?") for c in error.object[error.start : error.end]), error.end
 
 
 def _share_heaps() -> None:
