@@ -64,7 +64,8 @@ def judged(name: str, options: LLMOptions, form: str, size: int, asked: Sequence
     """Ask about every passage's claims, as many passages at a time as requests may be in flight."""
     ledger, transport = Ledger(), ModelTransport(name, options)
     ask = partial(Channel(options, ledger, name=name).ask, transport.send)
-    judge = LLMJudge(name, ask, read_prompts(), letters=FORMS[form], batch_size=1 if form == "single" else size)
+    single = form == "single"
+    judge = LLMJudge(name, ask, LetterForm(read_prompts(), FORMS[form], single), batch_size=1 if single else size)
     several = asyncio.Semaphore(options.concurrency)
 
     async def on_one(questions: Sequence[Question]) -> list[Answer]:

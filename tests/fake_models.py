@@ -14,7 +14,7 @@ from typing import Any
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.letters import ONE_LETTER, Explain
+from ragtriage.judges.llm.letters import ONE_LETTER, Explain, LetterForm
 from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply, Token
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 from ragtriage.judges.llm.reply_json import JsonForm
@@ -180,4 +180,5 @@ def judge_of(
 ) -> LLMJudge:
     """An LLM judge that asks this transport."""
     ask = partial(Channel(LLMOptions(batch_size=batch_size), Ledger()).ask, transport.send)
-    return LLMJudge("fake:model", ask, prompts, batch_size=batch_size, letters=letters)
+    form = LetterForm(prompts, letters, batch_size == 1) if letters else JsonForm(prompts)
+    return LLMJudge("fake:model", ask, form, batch_size=batch_size)

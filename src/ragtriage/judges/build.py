@@ -30,10 +30,12 @@ from ragtriage.judges.judge_config import (
 )
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
+from ragtriage.judges.llm.letters import LetterForm
 from ragtriage.judges.llm.options import LLM_BATCH, LLMOptions
-from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge
+from ragtriage.judges.llm.paper_form import MODULES, PaperForm
 from ragtriage.judges.llm.pending_requests import Tickets
 from ragtriage.judges.llm.prompts import ASKED, read_guidance
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
@@ -243,12 +245,13 @@ def _llm(
     batch_size: int = LLM_BATCH,
 ) -> LLMJudge:
     """A language model that gives its verdicts as letters, or in JSON."""
+    batch_size = model.options.batch_size or batch_size
+    explain = model.options.explain or "doubtful"
     return LLMJudge(
         model.name,
         _ask(model, queue),
-        session.prompts,
-        letters=(model.options.explain or "doubtful") if letters else None,
-        batch_size=model.options.batch_size or batch_size,
+        LetterForm(session.prompts, explain, batch_size == 1) if letters else JsonForm(session.prompts),
+        batch_size=batch_size,
         price=model.price,
         identity=model.identity,
         warn=session.ledger.warn,
@@ -266,10 +269,8 @@ def _routed(
         "similarity": model.embeddings or comparing,
     }
     if session.config.protocol == "paper":
-        guidance = read_guidance(model.options.guidance)
-        paper = PaperJudge(
-            model.name, _ask(model, queue), guidance=guidance, price=model.price, identity=model.identity
-        )
+        form, ask = PaperForm(read_guidance(model.options.guidance)), _ask(model, queue)
+        paper = LLMJudge(model.name, ask, form, batch_size=1, price=model.price, identity=model.identity)
         by_kind |= dict.fromkeys(MODULES, paper)
     return Routed(by_kind, model.name)
 

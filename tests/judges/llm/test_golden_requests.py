@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from record_golden_requests import (
+    JSON,
     LETTERS,
     PROMPTS,
     forgotten,
@@ -19,7 +20,6 @@ from record_golden_requests import (
 from examples import examples
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS
-from ragtriage.judges.llm.judge import fingerprint_of
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.options import tokens_of
 from ragtriage.judges.llm.prompts import ASKED, HEAD, read_prompts
@@ -176,6 +176,7 @@ def test_changes_are_not_recorded_without_a_raised_version(other: dict[str, Any]
     assert recorded_again([ROW], [ROW]) == [ROW]
 
 
-def test_a_raised_version_changes_the_fingerprint() -> None:
-    assert len({fingerprint_of("a:b", "method", "words", version) for version in (1, 2, 3)}) == 3
-    assert fingerprint_of("a:b", "method", "words", 1) == "llm:a:b:method:words"
+def test_a_raised_version_changes_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert JSON.words("claims") == JSON.prompts.digest("claims")
+    monkeypatch.setitem(ASKED_KINDS, "claims", replace(ASKED_KINDS["claims"], version=2))  # type: ignore[arg-type]
+    assert JSON.words("claims") == JSON.prompts.digest("claims") + ".2"

@@ -22,6 +22,7 @@ from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.letters import ONE_LETTER, LetterForm
 from ragtriage.judges.llm.options import LLMOptions, MalformedReply, Prompt, Reply, Token
 from ragtriage.judges.llm.prompts import ASKED, read_prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.protocol import ARRIVED
 
@@ -257,7 +258,8 @@ def test_one_letter_is_read(text: str, chances: dict[str, float] | None, value: 
 
 def judge(letters: Any, batch_size: int = 32) -> LLMJudge:
     ask_model = partial(Channel(LLMOptions(), Ledger()).ask, Scripted("").send)
-    return LLMJudge("fake:model", ask_model, PROMPTS, batch_size=batch_size, letters=letters)
+    form = LetterForm(PROMPTS, letters, batch_size == 1) if letters else JsonForm(PROMPTS)
+    return LLMJudge("fake:model", ask_model, form, batch_size=batch_size)
 
 
 def test_other_forms_have_other_fingerprints_and_json_has_the_one_it_had() -> None:

@@ -19,6 +19,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.options import ModelUnusable, Price, Reply
 from ragtriage.judges.llm.prompts import ASKED
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers.combined import Routed
 from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
@@ -147,7 +148,7 @@ def test_the_price_is_estimated_where_it_is_known():
     async def ask_nobody(prompt, read):
         raise AssertionError
 
-    judge = LLMJudge("a:b", ask_nobody, PROMPTS, price=Price(1.0, 10.0))
+    judge = LLMJudge("a:b", ask_nobody, JsonForm(PROMPTS), price=Price(1.0, 10.0))
     estimate = judge.estimate(QUESTIONS)
     assert estimate.price == pytest.approx((estimate.tokens_in + 10 * estimate.tokens_out) / 1e6)
     assert judge.estimate([]) == Estimate()
@@ -159,7 +160,7 @@ def test_a_fingerprint_holds_what_the_answers_depend_on_and_no_more():
         async def ask_nobody(prompt, read):
             raise AssertionError
 
-        judge = LLMJudge(name, ask_nobody, prompts, **more)
+        judge = LLMJudge(name, ask_nobody, JsonForm(prompts), **more)
         return {kind: judge.fingerprint(kind) for kind in KINDS}
 
     def changed(other):

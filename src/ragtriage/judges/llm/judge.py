@@ -8,11 +8,8 @@ from typing import Protocol, TypeVar
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.kinds import ASKED_KINDS
-from ragtriage.judges.llm.letters import Explain, LetterForm
+from ragtriage.judges.llm.letters import LetterForm
 from ragtriage.judges.llm.options import Price, Prompt, Reply
-from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Form, ReadReply, Request, group_questions
 from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
 
@@ -30,22 +27,11 @@ MOST_ROUNDS = 5
 """Replies that leave questions out after which these are given up."""
 
 
-def fingerprint_of(name: str, method: str, words: str, version: int, by: str = "llm") -> str:
-    """What identifies the answers of a model, asked with these parameters, words, and version of the kind.
-
-    The first version isn't written: answers that were stored before there were versions are of the first.
-    """
-    return f"{by}:{name[:80]}:{method}:{words}" + (f".{version}" if version > 1 else "")
-
-
 class LLMJudge:
     """Verdicts, decompositions and written questions by a language model, several questions in a request.
 
-    It answers every kind of question but `sentences` and `similarity`, which no model need be asked, in any language.
-
-    A verdict is a letter if `letters` says where the model explains it (see `ragtriage.judges.llm.letters`): with its
-    probability as score, if the server gives one, and in a request of one token with a batch size of 1. Otherwise the
-    reply is JSON.
+    It answers the kinds of question that its form can ask, in any language: JSON and letters all but `sentences` and
+    `similarity`, which no model need be asked.
 
     The identity is what else the answers depend on: the server's address, parameters. `warn` is told once what whoever
     reads the result should know.
@@ -55,9 +41,8 @@ class LLMJudge:
         self,
         name: str,
         ask: AskModel,
-        prompts: Prompts,
+        form: Form,
         *,
-        letters: Explain | None = None,
         batch_size: int = 32,
         price: Price | None = None,
         identity: str = "",
@@ -65,7 +50,7 @@ class LLMJudge:
     ) -> None:
         self._name = name
         self._ask = ask
-        self._form: Form = LetterForm(prompts, letters, single=batch_size == 1) if letters else JsonForm(prompts)
+        self._form = form
         self._batch_size = batch_size
         self._price = price
         self._identity = identity
@@ -77,21 +62,19 @@ class LLMJudge:
 
     def fingerprint(self, kind: Kind) -> str:
         """Model, parameters and server, the head with the user's guidance, and this kind's prompt and version."""
-        form = self._form.identity(kind)
+        form, asked = self._form.identity(kind), kind in self._form.kinds
         method = hashlib.blake2b(f"{self._name}\0{self._identity}{form}".encode(), digest_size=6).hexdigest()
-        if kind not in ASKED:
-            return fingerprint_of(self._name, method, "-", 1)
-        by = "decide" if form and kind not in DECOMPOSITIONS else "llm"
-        return fingerprint_of(self._name, method, self._form.prompts.digest(kind), ASKED_KINDS[kind].version, by)
+        by = "decide" if asked and form and kind not in DECOMPOSITIONS else "llm"
+        return f"{by}:{self._name[:80]}:{method}:{self._form.words(kind) if asked else '-'}"
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Everything but the kinds that no model is asked."""
-        return None if kind in ASKED else f"a language model isn't asked for {kind}"
+        return None if kind in self._form.kinds else f"a language model isn't asked for {kind}"
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Requests, and tokens by their length: see `ragtriage.judges.llm.options.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
-        for request in group_questions([q for q in questions if q.kind in ASKED], self._batch_size):
+        for request in group_questions([q for q in questions if q.kind in self._form.kinds], self._batch_size):
             sent, back = self._form.render(request).tokens, self._form.reply_tokens(request)
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
@@ -99,7 +82,7 @@ class LLMJudge:
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
         grouped = partial(group_questions, batch_size=self._batch_size)
-        return by_requests(questions, ASKED, "a language model", grouped, self._stream)
+        return by_requests(questions, self._form.kinds, "a language model", grouped, self._stream)
 
     async def _stream(self, request: Request, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         """The id of a request and its answers, all at once; then those of what its reply left out, asked again."""

@@ -6,9 +6,9 @@ every form: a sentence of theirs that begins with `why` or `quote` is left out w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED, Answer, Answered, Verdict
@@ -69,11 +69,16 @@ class LetterForm:
     prompts: Prompts
     explain: Explain
     single: bool = False
+    kinds: ClassVar[Collection[Kind]] = ASKED_KINDS
 
     def identity(self, kind: Kind) -> str:
         """The form and its version; of a verdict also whether it is asked for singly, and which are explained."""
         own = "" if kind in DECOMPOSITIONS else f":{'single' if self.single else 'list'}:{self.explain}"
         return f"\0letters.{VERSION}{own}"
+
+    def words(self, kind: Kind) -> str:
+        """The digest of the kind's prompt, and its version."""
+        return self.prompts.versioned_digest(kind)
 
     def render(self, request: Request) -> Prompt:
         """Write a request as a prompt, without a schema."""

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
@@ -129,10 +129,15 @@ class JsonForm:
     """Verdicts behind their explanations and quotes, and lists of texts. See `requests.Form`."""
 
     prompts: Prompts
+    kinds: ClassVar[Collection[Kind]] = ASKED_KINDS
 
     def identity(self, kind: Kind) -> str:  # noqa: ARG002  # the same for all
         """Nothing: it was the first form, and answers of it were stored."""
         return ""
+
+    def words(self, kind: Kind) -> str:
+        """The digest of the kind's prompt, and its version."""
+        return self.prompts.versioned_digest(kind)
 
     def render(self, request: Request) -> Prompt:
         """Write a request as a prompt, with the schema of its reply."""

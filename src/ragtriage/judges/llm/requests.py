@@ -14,7 +14,6 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.kinds import ASKED_KINDS, SharedEvidence, TextLabel, the_source_and_query
 from ragtriage.judges.llm.options import Prompt, Reply, tokens_of
-from ragtriage.judges.llm.prompts import Prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +106,14 @@ class Form(Protocol):
     """How a request is written, and how its reply is read."""
 
     @property
-    def prompts(self) -> Prompts:
-        """The words of its requests."""
+    def kinds(self) -> Collection[Kind]:
+        """What can be asked in it."""
 
     def identity(self, kind: Kind) -> str:
         """What an answer depends on beside the words of its prompt and the version of its kind."""
+
+    def words(self, kind: Kind) -> str:
+        """Changes with the words in which a kind is asked, and with its version."""
 
     def render(self, request: Request) -> Prompt:
         """Write a request as a prompt."""

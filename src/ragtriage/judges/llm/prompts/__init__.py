@@ -30,6 +30,11 @@ class Prompts:
         words = f"{self.head}\0{self.kinds[kind]}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(words, digest_size=6).hexdigest()
 
+    def versioned_digest(self, kind: Kind) -> str:
+        """The digest with the version of the kind, but for the first version, which isn't written."""
+        version = ASKED_KINDS[kind].version
+        return self.digest(kind) + (f".{version}" if version > 1 else "")
+
 
 def read_prompts(folder: Path | None = None, guidance: Path | None = None) -> Prompts:
     """The project's own prompts, or a user's in place of those that the folder has.

@@ -15,8 +15,9 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply
-from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge, instructions
+from ragtriage.judges.llm.paper_form import MODULES, PaperForm, instructions
 from ragtriage.judges.llm.pydantic_ai_calls import RequestFormat, request_of
 from ragtriage.judges.session import JudgeSession
 
@@ -44,8 +45,8 @@ class Paper(Model):
         return Reply(f"<output>\n{said}\n</output>", tokens_in=prompt.tokens, tokens_out=9)
 
 
-def judge(model: Paper) -> PaperJudge:
-    return PaperJudge("fake:model", partial(Channel(LLMOptions(), Ledger()).ask, model.send))
+def judge(model: Paper) -> LLMJudge:
+    return LLMJudge("fake:model", partial(Channel(LLMOptions(), Ledger()).ask, model.send), PaperForm(), batch_size=1)
 
 
 def told(model: Paper, *questions: ask.Question) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A language model that is asked as THELMA's paper asks it: one module a request, few-shot examples, no explanations.
+"""Requests as THELMA's paper makes them: one module a request, few-shot examples, no explanations.
 
 The steps, the scales and the forms of the replies are those of the paper's appendix B; the words and the examples are
 our own. The appendix has no prompt for the matches of the two coverages: ours has the form of that for groundedness.
@@ -6,21 +6,19 @@ our own. The appendix has no prompt for the matches of the two coverages: ours h
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import ClassVar
 
-from ragtriage.core.questions import Kind, Question
-from ragtriage.core.verdicts import Answer, Component, Components, Failure, Verdict
-from ragtriage.judges.llm.channel import RetriesExhausted
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.verdicts import Answer, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import clean, fence, visible
-from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.kinds import in_order
-from ragtriage.judges.llm.options import MalformedReply, Price, Prompt, Reply, tokens_of
+from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply
 from ragtriage.judges.llm.reply_json import without_thoughts
-from ragtriage.judges.llm.requests import THOUGHT
-from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
+from ragtriage.judges.llm.requests import THOUGHT, ReadReply, Request, list_tokens
 
 VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""
@@ -43,7 +41,6 @@ class Module:
     """What is asked, with the texts."""
     read: Callable[[str], Answer]
     """What stands between the tags of a reply, as an answer. Raises MalformedReply."""
-    decomposes: bool = False
 
 
 def _claims_of(question: Question) -> str:
@@ -108,9 +105,9 @@ def _scale(yes: str, no: str) -> Callable[[str], Answer]:
 
 _BINARY = _scale("1", "0")
 MODULES: Mapping[Kind, Module] = {
-    "claims": Module("claims", _claims_of, _listed, decomposes=True),
-    "facts": Module("claims", _claims_of, _listed, decomposes=True),
-    "questions": Module("questions", _questions_of, _listed, decomposes=True),
+    "claims": Module("claims", _claims_of, _listed),
+    "facts": Module("claims", _claims_of, _listed),
+    "questions": Module("questions", _questions_of, _listed),
     "essential": Module("essential", _essential, _scale("essential", "extraneous")),
     "answered": Module("answered", _answered, _BINARY),
     "supported": Module("supported", _supported, _BINARY),
@@ -125,75 +122,44 @@ def instructions(name: str) -> str:
     return files("ragtriage.judges.llm").joinpath("paper_prompts", f"{name}.md").read_text("utf-8").strip()
 
 
-class PaperJudge:
-    """Verdicts and decompositions by a language model, one question a request, as in THELMA's paper.
+@dataclass(frozen=True, slots=True)
+class PaperForm:
+    """One question a request, as in THELMA's paper. See `ragtriage.judges.llm.requests.Form`.
 
     Verdicts have no explanation and no quote, since the paper's prompts forbid them. Nothing is a remark.
-
-    The identity is what else the answers depend on: the server's address, parameters.
     """
 
-    def __init__(
-        self, name: str, ask: AskModel, *, guidance: str = "", price: Price | None = None, identity: str = ""
-    ) -> None:
-        self._name, self._ask, self._guidance, self._price = name, ask, guidance, price
-        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+    guidance: str = ""
+    """The user's, behind the instructions of every module."""
+    kinds: ClassVar[Collection[Kind]] = MODULES
 
-    def name(self) -> str:
-        """`provider:model`."""
-        return self._name
+    def identity(self, kind: Kind) -> str:  # noqa: ARG002  # the same for all
+        """Nothing: the words tell."""
+        return ""
 
-    def fingerprint(self, kind: Kind) -> str:
-        """Model, parameters and server, the module's instructions, and how its list is read."""
-        module = MODULES.get(kind)
-        words = instructions(module.prompt) + self._guidance if module else ""
-        digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        return f"llm:{self._name[:80]}:{self._method}:paper-{digest}" + (
-            f"-{LISTS_VERSION}" if module and module.decomposes else ""
-        )
+    def words(self, kind: Kind) -> str:
+        """The module's instructions, and how its list is read."""
+        digest = hashlib.blake2b(self._system(kind).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        return f"paper-{digest}" + (f"-{LISTS_VERSION}" if kind in DECOMPOSITIONS else "")
 
-    def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
-        """Everything but the kinds that the paper has no module for."""
-        return None if kind in MODULES else f"THELMA's paper has no module for {kind}"
+    def render(self, request: Request) -> Prompt:
+        """Write the one question of a request as a prompt, without a schema."""
+        (question,) = request.questions
+        most = THOUGHT + LONGEST * self.reply_tokens(request)
+        return Prompt(self._system(question.kind), MODULES[question.kind].input(question), {}, most, thought=THOUGHT)
 
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """A request a question, and tokens by their length."""
-        total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
-        for question in dict.fromkeys(questions):
-            if question.kind in MODULES:
-                sent, back = self._prompt(question).tokens, _reply_tokens(question)
-                total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
-        return total
+    def reply_tokens(self, request: Request) -> int:
+        """About how many tokens the reply will have."""
+        (question,) = request.questions
+        return list_tokens(question) if question.kind in DECOMPOSITIONS else VERDICT_TOKENS
 
-    def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge.ask`."""
-        return by_requests(questions, MODULES, "a model under the paper's protocol", iter, self._stream)
+    def read(self, request: Request, reply: Reply) -> ReadReply:
+        """What stands between the tags, or `MalformedReply`."""
+        (question,) = request.questions
+        found = _OUTPUT.search(without_thoughts(reply.text))
+        if found is None:
+            raise MalformedReply("there is no <output>")
+        return ReadReply({question: MODULES[question.kind].read(found[1])})
 
-    async def _stream(self, question: Question, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
-        prompt, module = self._prompt(question), MODULES[question.kind]
-        request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-        def read(reply: Reply) -> Answer:
-            found = _OUTPUT.search(without_thoughts(reply.text))
-            if found is None:
-                raise MalformedReply("there is no <output>")
-            answer = module.read(found[1])
-            if arrived is not None:
-                arrived({question: answer}, request_id)
-            return answer
-
-        try:
-            answer = await self._ask(prompt, read)
-        except RetriesExhausted as error:
-            answer = Failure(str(error))
-        yield 0, (request_id, {question: answer})
-
-    def _prompt(self, question: Question) -> Prompt:
-        module = MODULES[question.kind]
-        system = instructions(module.prompt) + self._guidance
-        most = THOUGHT + LONGEST * _reply_tokens(question)
-        return Prompt(system, module.input(question), {}, most, thought=THOUGHT)
-
-
-def _reply_tokens(question: Question) -> int:
-    return 30 + tokens_of(question.subject) * 3 // 2 if MODULES[question.kind].decomposes else VERDICT_TOKENS
+    def _system(self, kind: Kind) -> str:
+        return instructions(MODULES[kind].prompt) + self.guidance
