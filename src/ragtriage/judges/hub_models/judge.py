@@ -176,7 +176,7 @@ def _goes_on(said: str, rules: LanguageRules) -> bool:
     )
 
 
-ANSWERS = 5
+ANSWERS = 6
 """The version of how answers are made of what a model says; raise it when they change."""
 SMALLEST = 32
 """Word pieces that a chunk may have at least; what leaves less room for it isn't judged."""
