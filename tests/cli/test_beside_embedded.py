@@ -256,13 +256,11 @@ def test_only_the_fingerprint_of_similarity_changes() -> None:
     [
         ("openai:text-embedding-3-small", None, 0.02),
         ("openai:text-embedding-3-small", "5:9", 0.02),
-        ("openai:text-embedding-3-small", "5:9,0.5", 0.5),
         ("openai:unheard-of", None, None),
         ("openai:unheard-of", "5:9", 5.0),
-        ("openai:unheard-of", "5:9,0.1", 0.1),
     ],
 )
-def test_the_price_of_embeddings_is_their_own_then_the_lists_then_the_judges(name, price, expected) -> None:
+def test_the_price_of_embeddings_is_the_lists_or_else_the_judges(name, price, expected) -> None:
     found = price_of_embeddings(name, LLMOptions(price=Price.parse(price) if price else None))
 
     assert (None if found is None else found.of(1_000_000, 7)) == expected

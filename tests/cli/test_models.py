@@ -226,7 +226,7 @@ FAULTS = {
     "truncated reply ": chat('{"claims": ["It fl', finish="length"),
     "malformed response ": Said("<html>a proxy</html>"),
     "no connection to ": Said(reset=True),
-    "no reply within 0.5 s ": Said(after=60),
+    "no reply within 1 s ": Said(after=60),
 }
 """How they are told → what the server says."""
 
@@ -240,7 +240,7 @@ def test_faults_of_the_server_change_no_score_and_are_counted(command, tmp_path:
 
     with Server(Model()) as sound, Server(Model(faults)) as faulty:
         expected = command("evaluate", six.name, *LEAN, *judging(sound), "--store", "a")
-        found = command("evaluate", six.name, *LEAN, *judging(faulty, "--timeout", 0.5), "--store", "b")
+        found = command("evaluate", six.name, *LEAN, *judging(faulty, "--timeout", 1), "--store", "b")
 
     assert left == []
     assert (found.code, found.json["metrics"]) == (0, expected.json["metrics"])

@@ -266,7 +266,7 @@ def _routed(
     by_kind: dict[Kind, Judge] = {
         **dict.fromkeys(ASKED, llm),
         "sentences": splitting,
-        "similarity": model.embeddings or comparing,
+        "similarity": session.embeddings or comparing,
     }
     if session.config.protocol == "paper":
         form, ask = PaperForm(read_guidance(model.options.guidance)), _ask(model, queue)

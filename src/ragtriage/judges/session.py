@@ -8,7 +8,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.models import DecisionModel, DecisionWords, decision_model, read_words
 from ragtriage.judges.decisions.transport import DecisionTransport
-from ragtriage.judges.judge_config import JudgeConfig, splits_here
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.admission import MinuteLimits
 from ragtriage.judges.llm.batches import check_batch_support
 from ragtriage.judges.llm.channel import Channel
@@ -34,8 +34,6 @@ class ModelConnection:
     price: Price | None
     transport: ModelTransport | Offline
     channel: Channel
-    embeddings: EmbeddingJudge | None
-    """What measures similarity; None for the embedded judge."""
 
     @property
     def identity(self) -> str:
@@ -77,8 +75,8 @@ class JudgeSession:
     """By name; empty where no language model judges."""
     deciders: Mapping[str, DecisionConnection]
     """Decision models by name; empty where none is asked."""
-    embeddings: EmbeddingJudge | None = None
-    """What measures similarity in place of the embedded judge, where that judges and embeddings are named."""
+    embeddings: EmbeddingJudge | None
+    """What measures similarity, whoever judges; None for the embedded encoder."""
 
     @classmethod
     def of(
@@ -107,11 +105,10 @@ class JudgeSession:
         prompts = read_prompts(options.prompts, options.guidance)
         models = {name: _connection(name, config, ledger, offline, shared(name)) for name in config.models}
         deciders = {name: _decider(name, config, ledger, offline, shared(name)) for name in config.deciders}
-        local = any(map(splits_here, config.judging))
-        measuring = config.embeddings or ""
-        channel = Channel(options, ledger, name=measuring, shared=shared(measuring))
-        embeddings = _embeddings(config, channel, offline)
-        return cls(config, ledger, prompts, models, deciders, embeddings if local else None)
+        embeddings = None
+        if config.embeddings is not None:
+            embeddings = _embeddings(config.embeddings, options, ledger, offline, shared(config.embeddings))
+        return cls(config, ledger, prompts, models, deciders, embeddings)
 
 
 def _connection(
@@ -125,7 +122,7 @@ def _connection(
     _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api and offline is None:
         check_batch_support(name, model_named(name, options), options)
-    return ModelConnection(name, options, price, transport, channel, _embeddings(config, channel, offline))
+    return ModelConnection(name, options, price, transport, channel)
 
 
 def _decider(
@@ -144,15 +141,16 @@ def _decider(
     )
 
 
-def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> EmbeddingJudge | None:
-    if config.embeddings is None:
-        return None
-    options = options_for(config.embeddings, config.options)
-    check_provider(config.embeddings)
-    price = price_of_embeddings(config.embeddings, options)
-    _check_budget(config.embeddings, price, options, "give their price, IN:OUT (US dollars for a million tokens), or ")
+def _embeddings(
+    name: str, options: LLMOptions, ledger: Ledger, offline: str | None, shared: MinuteLimits | None
+) -> EmbeddingJudge:
+    check_provider(name)
+    own = options_for(name, options)
+    price = price_of_embeddings(name, own)
+    _check_budget(name, price, options, "give their price, IN:OUT (US dollars for a million tokens), or ")
+    channel = Channel(options, ledger, price, name=name, shared=shared)
     embed = None if offline is None else Offline(offline).embed
-    return EmbeddingJudge(config.embeddings, replace(options, price=price), channel, embed)
+    return EmbeddingJudge(name, replace(own, price=price), channel, embed)
 
 
 def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:

@@ -185,19 +185,17 @@ class Channel:
         *,
         tokens_in: int,
         largest_reply: int,
-        priced: Price | None = None,
         replied: Callable[[Reply], None] = lambda _: None,
     ) -> Reply:
         """Make one request, and repeat it while that may help.
 
-        `once` makes one attempt, or raises an `ExchangeError`; `priced` is what it costs, if not what the channel's
-        model does; `replied` is called before another request may start in its place. Raises as `ask`.
+        `once` makes one attempt, or raises an `ExchangeError`; `replied` is called before another request may start in
+        its place. Raises as `ask`.
         """
         past = _Attempts(self._begun)
         self._begun += 1
         tokens = tokens_in + largest_reply
-        known = priced or self._price
-        price = known.of(tokens_in, largest_reply) if known else 0.0
+        price = self._price.of(tokens_in, largest_reply) if self._price else 0.0
         while True:
             slot = await self.admission.enter(tokens, price * self._cost_factor, repeated=past.cause != "")
             if past.cause:

@@ -123,7 +123,7 @@ class EmbeddingJudge:
 
         try:
             tokens = sum(map(tokens_of, texts))
-            await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
+            await self._channel.run(once, tokens_in=tokens, largest_reply=0)
         except RetriesExhausted as error:
             if len(texts) == 1 or not isinstance(error.__cause__, RequestRejected):
                 return dict.fromkeys(texts, Failure(str(error)))

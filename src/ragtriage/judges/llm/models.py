@@ -159,12 +159,10 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
 def price_of_embeddings(name: str, options: LLMOptions) -> Price | None:
     """What embeddings cost; None if that isn't known.
 
-    What the user says of embeddings goes first, then the list. Where that doesn't know them, what the user says of the
-    judge counts, which costs more: a budget is kept all the same.
+    The list goes first. Where that doesn't know them, what the user says of prompts counts, which cost more: a budget
+    is kept all the same.
     """
     own = options.price
-    if own is not None and own.embeddings is not None:
-        return Price(own.embeddings, 0.0)
     listed = price_of(name, replace(options, price=None))
     return listed if listed is not None or own is None else Price(own.tokens_in, 0.0)
 

@@ -27,24 +27,19 @@ class Price:
 
     tokens_in: float
     tokens_out: float
-    embeddings: float | None = None
-    """What the embeddings beside it cost, where their provider's list doesn't say."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`."""
+        """Read `IN:OUT`, for example `0.25:2`."""
         try:
-            model, comma, embeddings = text.partition(",")
-            sent, back = (float(part) for part in model.split(":"))
-            vectors = [float(embeddings)] if comma else []
+            sent, back = (float(part) for part in text.split(":"))
         except ValueError:
-            sent, back, vectors = math.nan, math.nan, []
-        if not all(0 <= price < math.inf for price in (sent, back, *vectors)):
+            sent = back = math.nan
+        if not all(0 <= price < math.inf for price in (sent, back)):
             raise ConfigError(
-                f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example "
-                "0.25:2, or IN:OUT,EMBEDDINGS, for example 0.25:2,0.02"
+                f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
             )
-        return cls(sent, back, *vectors)
+        return cls(sent, back)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Any:
@@ -86,10 +81,7 @@ class LLMOptions:
     """Over all continuations."""
     max_requests: int | None = setting("Requests that this command may send", least=0)
     """Repeated ones included."""
-    price: Price | None = setting(
-        "IN:OUT, US dollars a million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
-        "embeddings"
-    )
+    price: Price | None = setting("IN:OUT, US dollars a million tokens, for a model that no price list has")
     explain: Literal["doubtful", "all", "none"] | None = setting(
         "Which letters (--decide) get a reason: doubtful (no, unsure and cited), all or none [default: doubtful]"
     )
