@@ -67,8 +67,8 @@ class Decider:
         if isinstance(fault, ExchangeError):
             raise fault
         text = json.dumps(self.reply(body)) if fault is None else str(fault.body)
-        usage = usage_of(text)
-        return Reply(text, usage.tokens_in, 0, None, model=usage.model)
+        tokens, named = usage_of(text)
+        return Reply(text, tokens, 0, None, model=named)
 
     def reply(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """What it says."""

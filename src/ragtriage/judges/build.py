@@ -1,6 +1,6 @@
 """From a judge's configuration to the judge: alone, in a jury or in a cascade, with its caches and limits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +19,6 @@ from ragtriage.judges.judge_config import (
     FAST,
     RAW_SCORES,
     SAME,
-    SHIPPED,
     UNCALIBRATED,
     JudgeConfig,
     decider_of,
@@ -157,8 +156,6 @@ def build_judge(
     members = {name: member(name) for name in judging}
     voting = [members[name] for name in config.names]
     judge = voting[0] if len(voting) == 1 else Jury(voting)
-    if config.cascade is not None:
-        _check_bands(config, hub_models.values())
     cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
@@ -302,17 +299,6 @@ def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
         if member.fingerprint(kind).startswith(UNCALIBRATED) and kind not in config.curves_of(name)
     }
     return f"{RAW_SCORES}: {listed([*raw], 'and')}" if raw else ""
-
-
-def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> None:
-    """The shipped bands are for the embedded judge's own scores."""
-    for one in hub_models:
-        if config.cascade == SHIPPED and "supported" not in config.own_bands:
-            raise ConfigError(
-                f"the shipped bands were fitted to the embedded judge's own scores, and the hub model {one.name()!r} "
-                "answers supported: set a band for it under [bands], or give one for all, LOW:HIGH",
-                "cascade",
-            )
 
 
 def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:

@@ -197,6 +197,12 @@ class JudgeConfig:
                 "LOW:HIGH",
                 "cascade",
             )
+        if self.cascade == SHIPPED and hub_model_of(self.first) and "supported" not in self.own_bands:
+            raise ConfigError(
+                f"the shipped bands were fitted to the embedded judge's own scores, and in {self.first} a hub model "
+                "answers supported: set a band for it under [bands], or give one for all, LOW:HIGH",
+                "cascade",
+            )
 
     def _check_options(self) -> None:
         options, asked = self.options, [*self.models]

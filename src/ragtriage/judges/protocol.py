@@ -111,7 +111,7 @@ async def by_requests(
     asked: Collection[Kind],
     who: str,
     grouped: Callable[[Sequence[Question]], Iterable[T]],
-    stream: Callable[[T, Arrived | None], AsyncIterator[tuple[int, RequestReply]]],
+    stream: Callable[[T, Arrived | None], AsyncIterator[RequestReply]],
 ) -> AsyncGenerator[tuple[int, Answer], None]:
     """Yield (position, answer) where several questions share a request, whose answers come together.
 
@@ -126,31 +126,31 @@ async def by_requests(
             yield position, Failure(f"{who} isn't asked for {question.kind}")
     arrived = ARRIVED.get()
     async with aclosing(merged([stream(one, arrived) for one in grouped(list(places))])) as replies:
-        async for _, _, (request_id, answers) in replies:
+        async for _, (request_id, answers) in replies:
             for question, answer in answers.items():
                 for position in places[question]:
                     REQUEST.set(request_id)
                     yield position, answer
 
 
-async def merged(streams: Sequence[AsyncIterator[tuple[int, T]]]) -> AsyncGenerator[tuple[int, int, T], None]:
-    """Read from all at once and yield (which stream, position, answer) as each comes.
+async def merged(streams: Sequence[AsyncIterator[T]]) -> AsyncGenerator[tuple[int, T], None]:
+    """Read from all at once and yield (which stream, what it yields) as each comes.
 
     An error of one is raised after the others have ended, so that nothing that they were paid for is lost; of several
     errors one that means more than having stopped on purpose.
     """
     if len(streams) == 1:
         async with closing_stream(streams[0]) as answers:
-            async for position, answer in answers:
-                yield 0, position, answer
+            async for answer in answers:
+                yield 0, answer
         return
-    waiting: asyncio.Queue[tuple[int, int, T] | None] = asyncio.Queue()
+    waiting: asyncio.Queue[tuple[int, T] | None] = asyncio.Queue()
 
-    async def read(which: int, stream: AsyncIterator[tuple[int, T]]) -> None:
+    async def read(which: int, stream: AsyncIterator[T]) -> None:
         try:
             async with closing_stream(stream) as answers:
-                async for position, answer in answers:
-                    waiting.put_nowait((which, position, answer))
+                async for answer in answers:
+                    waiting.put_nowait((which, answer))
         finally:
             waiting.put_nowait(None)
 

@@ -23,8 +23,6 @@ MOVED = 0.05
 """From this difference on, the probabilities of an answer are others."""
 RENAMED = "ask"
 """What the names of questions begin with in place of `q`."""
-Asked = tuple[StateRequest, str]
-"""What is asked, and what the names of its questions begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +52,7 @@ async def influence(model: DecisionModel, send: Send, channel: Channel, words: D
     texts, claims = [*data["texts"].values()], [*data["claims"].values()]
     named: list[str] = []
 
-    async def answers(asked: Asked) -> list[float]:
-        request, prefix = asked
-
+    async def answers(request: StateRequest, prefix: str = "q") -> list[float]:
         def read(reply: Reply) -> list[float]:
             found = answers_in(model.service.wire, reply.text, request.typed, prefix)
             known = [one for one in found if readable(one)]
@@ -73,13 +69,13 @@ async def influence(model: DecisionModel, send: Send, channel: Channel, words: D
 
     request = _asked(texts, claims, words)
     alone = [replace(request, typed=(one,)) for one in request.typed]
-    together = await answers((request, "q"))
+    together = await answers(request)
     turned, renamed, repeated, ordered, *single = await asyncio.gather(
-        answers((replace(request, typed=request.typed[::-1]), "q")),
-        answers((request, RENAMED)),
-        answers((request, "q")),
-        answers((_asked([*texts, data["orders"]["text"]], claims, words), "q")),
-        *(answers((one, "q")) for one in alone),
+        answers(replace(request, typed=request.typed[::-1])),
+        answers(request, RENAMED),
+        answers(request),
+        answers(_asked([*texts, data["orders"]["text"]], claims, words)),
+        *map(answers, alone),
     )
     apart = partial(_apart, together)
     rise = max(after - before for before, after in zip(together, ordered, strict=True))

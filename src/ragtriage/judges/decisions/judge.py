@@ -131,10 +131,9 @@ class DecisionJudge:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
         return by_requests(questions, DECIDED, "a decision model", self._requests, self._stream)
 
-    async def _stream(self, written: _Written, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
+    async def _stream(self, written: _Written, arrived: Arrived | None) -> AsyncIterator[RequestReply]:
         """One request's id and its answers, all at once."""
-        answers = await self._answered(written, arrived)
-        yield 0, (written.id, answers)
+        yield written.id, await self._answered(written, arrived)
 
     def _requests(self, questions: Sequence[Question]) -> Iterator[_Written]:
         """Questions by what they are about, in parts that the server takes, as far as that can be had by parting."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.core.display import shortened
 from ragtriage.core.errors import MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
 from ragtriage.judges.decisions.asking import REFUSED, Probabilities, TypedQuestion
@@ -30,7 +29,7 @@ from ragtriage.judges.llm.options import (
     RequestRejected,
     TransientError,
 )
-from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL, texts_in
+from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL, Endpoint, texts_in
 from ragtriage.judges.llm.transport import PerEventLoop
 
 if TYPE_CHECKING:
@@ -47,16 +46,6 @@ MOST_TOKENS = 100_000_000
 """A reply that says that it took more is wrong."""
 TypedAnswers = list[Probabilities | None]
 """One for each question, in order; None where the reply has none that can be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a reply says of itself."""
-
-    tokens_in: int
-    """0 where it doesn't say."""
-    model: str
-    """Empty where it doesn't say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +84,16 @@ def _named(questions: Sequence[TypedQuestion], prefix: str) -> Mapping[str, Type
     return {f"{prefix}{number}": one for number, one in enumerate(questions, start=1)}
 
 
-def usage_of(text: str) -> Usage:
-    """What a reply took; nothing where it can't be read."""
+def usage_of(text: str) -> tuple[int, str]:
+    """The tokens that a reply took and the model that it names; 0 and "" where it doesn't say."""
     try:
         found = reply_object(text)
     except NoDecisions:
-        return Usage(0, "")
+        return 0, ""
     usage, model = found.get("usage"), found.get("model")
     tokens = usage.get("input_tokens") if isinstance(usage, dict) else None
     known = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < MOST_TOKENS else 0
-    return Usage(known, model if isinstance(model, str) else "")
+    return known, model if isinstance(model, str) else ""
 
 
 def _write_systemone(model: str, state: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Mapping[str, Any]:
@@ -174,8 +163,6 @@ PROTOCOLS: Mapping[Wire, WireProtocol] = {
 }
 
 
-MOST_SAID = 240
-"""Characters of a server's own words."""
 _ABOUT_LIMIT = re.compile(
     r"too (?:long|large|many|big)|limit|exceed|context (?:length|window|size)|at most|maximum|\bmax\b|bytes|"
     r"payload|truncat|\d (?:entries|items|questions)",
@@ -202,6 +189,8 @@ class DecisionTransport:
         self._options = options
         self._price = price
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"} | dict(model.authorization())
+        key = self._headers.get("Authorization", "").removeprefix("Bearer ")
+        self._hide = Endpoint(model.name, model.url, secrets=(key,)).hide
         self._client = PerEventLoop(self._open, lambda client: client.close())
 
     def _open(self) -> aiohttp.ClientSession:
@@ -234,10 +223,10 @@ class DecisionTransport:
             raise TransientError(f"no connection to {public_address(url)}: {said}") from None
         if not 200 <= reply.status < 300:
             raise self._refusal(reply.status, reply.headers, text)
-        usage = usage_of(text)
-        tokens = usage.tokens_in or prompt.tokens
+        tokens, named = usage_of(text)
+        tokens = tokens or prompt.tokens
         price = self._price.of(tokens, 0) if self._price else None
-        return Reply(text, tokens, 0, price, model=usage.model)
+        return Reply(text, tokens, 0, price, model=named)
 
     def _refusal(self, code: int, headers: Mapping[str, str], text: str) -> ExchangeError:
         """What a status means, with the server's words, which hold no key."""
@@ -266,11 +255,6 @@ class DecisionTransport:
         if code in _NO_MODEL or (code in {400, 422} and NO_SUCH_MODEL.search(said)):
             return f"{where} knows no such model or no such page{because}: look at the model's name and at the address"
         return ""
-
-    def _hide(self, text: str) -> str:
-        """The text without the key, on one line, cut if it is long."""
-        key = self._headers.get("Authorization", "").removeprefix("Bearer ")
-        return shortened(text.replace(key, "…") if key else text, MOST_SAID)
 
 
 def _asked_to_wait(headers: Mapping[str, str]) -> float | None:

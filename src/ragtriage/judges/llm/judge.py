@@ -84,7 +84,7 @@ class LLMJudge:
         grouped = partial(group_questions, batch_size=self._batch_size)
         return by_requests(questions, self._form.kinds, "a language model", grouped, self._stream)
 
-    async def _stream(self, request: Request, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
+    async def _stream(self, request: Request, arrived: Arrived | None) -> AsyncIterator[RequestReply]:
         """The id of a request and its answers, all at once; then those of what its reply left out, asked again."""
         waiting = [(request, 1)]
         while waiting:
@@ -94,14 +94,14 @@ class LLMJudge:
             try:
                 found = await self._ask(prompt, self._reading(request, request_id, arrived))
             except RetriesExhausted as error:
-                yield 0, (request_id, dict.fromkeys(request.questions, Failure(str(error))))
+                yield request_id, dict.fromkeys(request.questions, Failure(str(error)))
                 continue
-            yield 0, (request_id, found.answers)
+            yield request_id, found.answers
             if rounds < MOST_ROUNDS:
                 waiting += [(one, rounds + 1) for one in found.again]
             else:
                 left = [question for one in found.again for question in one.questions]
-                yield 0, (request_id, dict.fromkeys(left, Failure(f"{MOST_ROUNDS} replies left it out")))
+                yield request_id, dict.fromkeys(left, Failure(f"{MOST_ROUNDS} replies left it out"))
 
     def _reading(self, request: Request, request_id: str, arrived: Arrived | None) -> Callable[[Reply], ReadReply]:
         """What reads a reply, and has its answers kept in the same moment."""

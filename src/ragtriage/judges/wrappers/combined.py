@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict, log_odds, shifted, with_chance
 from ragtriage.judges.decision_thresholds import (
     BANDS,
@@ -147,7 +147,7 @@ class Routed:
         shares = self._shares(questions)
         streams = [_with_request(judge.ask([questions[i] for i in positions])) for judge, positions in shares]
         async with aclosing(merged(streams)) as answers:
-            async for which, position, (request, answer) in answers:
+            async for which, (position, answer, request) in answers:
                 REQUEST.set(request)
                 yield shares[which][1][position], answer
 
@@ -159,18 +159,16 @@ class Routed:
         return list(shares.values())
 
 
-async def _with_request(answers: AsyncIterator[tuple[int, Answer]]) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
+async def _with_request(answers: AsyncIterator[tuple[int, Answer]]) -> AsyncIterator[tuple[int, Answer, str]]:
     """Each answer with the request that brought it, which another task than the judge's own can't see."""
     REQUEST.set("")
     async with closing_stream(answers):
         async for position, answer in answers:
-            yield position, (REQUEST.get(), answer)
+            yield position, answer, REQUEST.get()
 
 
 RULE = "majority"
 """How votes are counted; part of the fingerprint."""
-ALONE: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
-"""Kinds that the first judge answers alone: texts and numbers can't be voted on, and have no band."""
 _MEASURED = "en"
 """The language by which it is told which kinds a judge can do at all: a question doesn't say its language."""
 _WORDS = 160
@@ -180,9 +178,9 @@ _WORDS = 160
 class Jury:
     """Asks several judges at once; yes or no is what more of them say.
 
-    The first judge breaks texts into components and gives similarities, so that all vote on the same claims. A judge
-    that can't do a kind takes no part in its votes; an unknown and a failure are no votes, and a tie is unknown. A
-    verdict's score is the share of yes among the votes, its confidence the share of the winning side among all judges
+    The first judge alone gives similarities, and breaks texts into components, so that all vote on the same claims. A
+    judge that can't do a kind takes no part in its votes; an unknown and a failure are no votes, and a tie is unknown.
+    A verdict's score is the share of yes among the votes, its confidence the share of the winning side among all judges
     of the kind.
     """
 
@@ -197,7 +195,7 @@ class Jury:
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash over the judges that are asked and the rule; the first judge's where it is asked alone."""
-        if kind in ALONE:
+        if kind in WITHOUT_PROBABILITY:
             return self._judges[0].fingerprint(kind)
         own = [self._judges[place].fingerprint(kind) for place in self._voting(kind)]
         return "jury-" + hashlib.blake2b(repr((RULE, own)).encode(), digest_size=6).hexdigest()
@@ -224,10 +222,10 @@ class Jury:
         due = Counter(position for _, positions in asked for position in positions)
         streams = [self._judges[place].ask([questions[i] for i in positions]) for place, positions in asked]
         async with aclosing(merged(streams)) as answers:
-            async for which, nth, answer in answers:
+            async for which, (nth, answer) in answers:
                 place, positions = asked[which]
                 position = positions[nth]
-                if questions[position].kind in ALONE:
+                if questions[position].kind in WITHOUT_PROBABILITY:
                     yield position, answer
                     continue
                 votes[position][place] = answer
@@ -236,7 +234,7 @@ class Jury:
 
     def _voting(self, kind: Kind) -> list[int]:
         """The places of the judges that vote on this kind; the first one if nobody can, or if it answers alone."""
-        if kind in ALONE:
+        if kind in WITHOUT_PROBABILITY:
             return [0]
         return [
             place for place, judge in enumerate(self._judges) if judge.unsupported_reason(kind, _MEASURED) is None
@@ -307,7 +305,7 @@ class Cascade:
         self._at_best = at_best
         self._first = first
         self._then = then
-        self._bands = {kind: band for kind, band in bands.items() if kind not in ALONE}
+        self._bands = {kind: band for kind, band in bands.items() if kind not in WITHOUT_PROBABILITY}
         self.first_name = first.name()
         self.decided = 0
         self.passed_on = 0
@@ -378,6 +376,8 @@ class Cascade:
 
     def _count(self, questions: Sequence[Question], asked: Sequence[Question]) -> None:
         """Add up what this ask saves."""
-        every, some = ([question for question in each if question.kind not in ALONE] for each in (questions, asked))
+        every, some = (
+            [question for question in each if question.kind not in WITHOUT_PROBABILITY] for each in (questions, asked)
+        )
         if len(some) < len(every):
             self.saved += self._then.estimate(every) - self._then.estimate(some)
