@@ -10,7 +10,7 @@ from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.validation import near_names, setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, ChanceCurve, DecisionThreshold, check_base_rates
 from ragtriage.judges.decisions.models import decision_model, is_decision_model
-from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
+from ragtriage.judges.llm.models import split_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 EMBEDDED = "embedded"
@@ -145,8 +145,8 @@ class JudgeConfig:
         object.__setattr__(self, "names", with_decider(self.names))  # a decision model may be named alone
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
-                near = next(iter(near_names(name, (EMBEDDED, FAST))), "") or suggested_name(name)
-                hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
+                near = near_names(name, (EMBEDDED, FAST))
+                hint = f"; did you mean {near[0]}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         for name in (*self.names, self.first):
             hub_model_of(name)

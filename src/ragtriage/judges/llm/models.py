@@ -1,18 +1,14 @@
-"""Models by name: how `PROVIDER:MODEL` is read, what a misspelt one may have meant, its address, and its price."""
+"""Models by name: how `PROVIDER:MODEL` is read, its address, and its price."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.validation import near_names
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 if TYPE_CHECKING:
@@ -25,32 +21,13 @@ OLLAMA = "http://localhost:11434/v1"
 _SPEAKING_OPENAI = ("openai", "openai-chat", "openai-responses", "ollama")
 """The providers that speak OpenAI's protocol."""
 
-_WORD = re.compile(r"[a-z]+")
-
 
 def split_name(name: str) -> tuple[str, str]:
     """Provider and model."""
     provider, _, model = name.partition(":")
     if provider and model:
         return provider, model
-    meant = suggested_name(name)
-    advice = f"did you mean {meant}?" if meant else "write PROVIDER:MODEL, for example openai:gpt-5-mini"
-    raise ConfigError(f"{name!r} names no model with its provider: {advice}")
-
-
-def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
-    """The error for a name whose provider nobody knows."""
-    provider, _, model = name.partition(":")
-    named = list(providers)
-    known = sorted({*named, *(one.partition(":")[0] for one in _known())})
-    near = near_names(provider, known)
-    if near:
-        return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
-    return ConfigError(
-        f"{name}: there is no provider {provider!r}: there are {', '.join(named)} and the others that pydantic-ai "
-        "knows; for a server of your own write openai:MODEL and give its address",
-        "base_url",
-    )
+    raise ConfigError(f"{name!r} names no model with its provider: write PROVIDER:MODEL, for example openai:gpt-5-mini")
 
 
 def takes_base_url(name: str) -> bool:
@@ -102,25 +79,6 @@ def public_address(address: str) -> str:
     except ValueError:
         return address.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-
-
-def suggested_name(name: str) -> str | None:
-    """A name without its provider, with it: that of a known model whose name begins with the same word; else None."""
-    word = _WORD.match(name)
-    if word is None or ":" in name:
-        return None
-    alike = [one for one in _known() if one.partition(":")[2].startswith(word[0])]
-    return f"{alike[0].partition(':')[0]}:{name}" if alike else None
-
-
-def _known() -> tuple[str, ...]:
-    """The models that pydantic-ai knows by name, if it is installed; those of gateways left out."""
-    if find_spec("pydantic_ai") is None:
-        return ()
-    from pydantic_ai.models import known_model_names  # noqa: PLC0415  # optional package
-
-    known = (name for name in known_model_names() if ":" in name and "/" not in name.partition(":")[0])
-    return tuple(sorted(known, key=lambda name: (not name.startswith(("openai:", "anthropic:", "google:")), name)))
 
 
 FREE = Price(0.0, 0.0)

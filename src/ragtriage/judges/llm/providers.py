@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.core.validation import near_names
-from ragtriage.judges.llm.models import address_of, split_name, unknown_provider
+from ragtriage.judges.llm.models import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ _INSTALL = re.compile(r"pip install \"([^\"]+)\"")
 
 def check_provider(name: str) -> None:
     """Refuse a provider that nobody knows, as far as that is known without its package."""
-    kind, _ = split_name(name)
+    kind, model = split_name(name)
     if kind in PROVIDERS:
         return
     if find_spec("pydantic_ai") is None:
@@ -108,8 +108,16 @@ def check_provider(name: str) -> None:
             known = True
         except ValueError:
             known = False
-    if not known:
-        raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one))
+    if known:
+        return
+    named = [one for one in PROVIDERS if "-" not in one]
+    if near := near_names(kind, named):
+        raise ConfigError(f"{name}: there is no provider {kind!r}: did you mean {near[0]}:{model}?")
+    raise ConfigError(
+        f"{name}: there is no provider {kind!r}: there are {', '.join(named)} and the others that pydantic-ai knows; "
+        "for a server of your own write openai:MODEL and give its address",
+        "base_url",
+    )
 
 
 def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None) -> Model:
