@@ -19,6 +19,7 @@ from ragtriage.core.files import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
 from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits, SharedMemory
 from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
+from ragtriage.judges.llm.admission import Reservation
 from ragtriage.judges.llm.options import Reply
 from ragtriage.judges.wrappers.cached import CachedAnswer, InMemory
 
@@ -217,8 +218,8 @@ def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **lim
     all_limits = [SharedLimits(coordinator.call, f"{i}", "m", pytest.fail) for i in range(processes)]
     for _ in range(600):
         for one in all_limits:
-            if one.wait(0.0, 50) <= 0:
-                one.correct(one.start(0.0, 50), 50)
+            if isinstance(begun := one.start(0.0, 50), Reservation):
+                one.correct(begun, 50)
                 found.append(now[0])
         now[0] += 1.0
     return found
@@ -247,7 +248,7 @@ def test_processes_keep_the_limits_a_minute_together(
 def test_each_model_has_its_own_limits_a_minute(tmp_path: Path) -> None:
     shared = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
     one, same, other = (SharedLimits(shared.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
-    assert [limits.wait(0.0, 10) <= 0 for limits in (one, same, other)] == [True, False, True]
+    assert [isinstance(limits.start(0.0, 10), Reservation) for limits in (one, same, other)] == [True, False, True]
 
 
 def test_a_question_is_asked_by_one_process_until_that_is_lost(coordinator: Coordinator) -> None:
@@ -352,6 +353,6 @@ def test_a_coordinator_that_can_not_be_asked_stops_the_process_and_is_told(coord
         ledger.wait()
 
     ledger = process(coordinator.call, "b")
-    assert SharedLimits(broken, "b", "m", ledger.fail).wait(0.0, 10) > 0
+    assert SharedLimits(broken, "b", "m", ledger.fail).start(0.0, 10) == PAUSE
     assert not ledger.admits(1.0)
     assert isinstance(ledger.error, StoreError)

@@ -69,12 +69,11 @@ class Coordinator(Budget):
     def start(self, _: str, model: str, tokens: int) -> tuple[float, int]:
         """Start a request under the limits a minute: (seconds until it is asked again, 0), or (0, its number)."""
         limits = self._limits_of.setdefault(model, OwnLimits(*self._a_minute))
-        now = self._clock()
-        wait = limits.wait(now, tokens)
-        if wait > 0:
-            return wait, 0
+        found = limits.start(self._clock(), tokens)
+        if not isinstance(found, Reservation):
+            return found, 0
         self._numbered += 1
-        self._started[self._numbered] = limits, limits.start(now, tokens)
+        self._started[self._numbered] = limits, found
         return 0.0, self._numbered
 
     def correct(self, _: str, number: int, tokens: int) -> None:
@@ -99,20 +98,15 @@ class SharedLimits:
 
     def __init__(self, call: Call, who: str, model: str, fail: Callable[[Exception], None]) -> None:
         self._call, self._who, self._model, self._fail = call, who, model, fail
-        self._number = 0
 
-    def wait(self, now: float, tokens: int) -> float:  # noqa: ARG002  # the coordinator's own clock counts
-        """See `MinuteLimits`."""
+    def start(self, now: float, tokens: int) -> Reservation | float:
+        """See `MinuteLimits`; the coordinator's own clock counts."""
         try:
-            wait, self._number = self._call("start", self._who, self._model, tokens)
+            wait, number = self._call("start", self._who, self._model, tokens)
         except Exception as error:  # noqa: BLE001  # see `Ledger.fail`
             self._fail(error)
             return PAUSE
-        return float(wait)
-
-    def start(self, now: float, tokens: int) -> Reservation:
-        """See `MinuteLimits`; the coordinator has started it already."""
-        return Reservation(now, tokens, self._number)
+        return float(wait) if wait > 0 else Reservation(now, tokens, number)
 
     def correct(self, reservation: Reservation, tokens: int) -> None:
         """See `MinuteLimits`."""

@@ -78,11 +78,8 @@ class RateLimit:
 class MinuteLimits(Protocol):
     """How many requests and tokens may be sent in a minute."""
 
-    def wait(self, now: float, tokens: int) -> float:
-        """Seconds until a request of so many tokens may start; 0 or less if it may now, and then it does."""
-
-    def start(self, now: float, tokens: int) -> Reservation:
-        """It starts."""
+    def start(self, now: float, tokens: int) -> Reservation | float:
+        """Start a request of so many tokens; where it may not start now, the seconds until it is to be tried again."""
 
     def correct(self, reservation: Reservation, tokens: int) -> None:
         """It took so many tokens in truth."""
@@ -95,12 +92,11 @@ class OwnLimits:
         self._requests = RateLimit(inf if rpm is None else rpm)
         self._tokens = RateLimit(inf if tpm is None else tpm)
 
-    def wait(self, now: float, tokens: int) -> float:
+    def start(self, now: float, tokens: int) -> Reservation | float:
         """See `MinuteLimits`."""
-        return max(self._requests.wait(now, 1), self._tokens.wait(now, tokens))
-
-    def start(self, now: float, tokens: int) -> Reservation:
-        """See `MinuteLimits`."""
+        wait = max(self._requests.wait(now, 1), self._tokens.wait(now, tokens))
+        if wait > 0:
+            return wait
         self._requests.reserve(now, 1)
         return self._tokens.reserve(now, tokens)
 
@@ -132,15 +128,12 @@ class ConcurrencyController:
         self._replies = 0
         self._quiet_until = -inf
 
-    def wait(self, now: float, tokens: int) -> float:
-        """Seconds until a request of so many tokens may start; 0 or less if it may now."""
+    def start(self, now: float, tokens: int) -> Reservation | float:
+        """See `MinuteLimits`; `sent` is the number of the request that starts."""
         quiet = self._quiet_until - now
-        return quiet if quiet > 0 else self._minute.wait(now, tokens)
-
-    def start(self, now: float, tokens: int) -> Reservation:
-        """A request starts; `sent` is its number."""
-        self.sent += 1
-        return self._minute.start(now, tokens)
+        found = quiet if quiet > 0 else self._minute.start(now, tokens)
+        self.sent += isinstance(found, Reservation)
+        return found
 
     def correct(self, reservation: Reservation, tokens: int) -> None:
         """A request took so many tokens in truth."""
@@ -288,8 +281,7 @@ class Admission:
             slot, granted = waiting
             if self.closed is not None:
                 granted.set_result(False)
-            elif self._may_start(slot):
-                self._start(slot)
+            elif self._start(slot):
                 granted.set_result(True)
             else:
                 if self._ledger.stopped is not None:
@@ -299,21 +291,19 @@ class Admission:
         if self._pacer:
             self._pacer.cancel()
 
-    def _may_start(self, slot: Slot) -> bool:
+    def _start(self, slot: Slot) -> bool:
+        """Start a request if it may start now."""
         if self.in_flight >= self._concurrency.limit or not self._ledger.admits(slot.price):
             return False
         now = self._clock()
-        wait = self._concurrency.wait(now, slot.tokens)
-        if wait <= 0:
-            return True
-        self._look_again(now, max(wait, SHORTEST_WAIT))
-        return False
-
-    def _start(self, slot: Slot) -> None:
-        slot.reservation = self._concurrency.start(self._clock(), slot.tokens)
-        slot.number = self._concurrency.sent
+        found = self._concurrency.start(now, slot.tokens)
+        if not isinstance(found, Reservation):
+            self._look_again(now, max(found, SHORTEST_WAIT))
+            return False
+        slot.reservation, slot.number = found, self._concurrency.sent
         self.in_flight += 1
         self._ledger.begin(slot.price)
+        return True
 
     def _look_again(self, now: float, wait: float) -> None:
         """Have the queue looked at after so many seconds, unless it is earlier anyway."""
