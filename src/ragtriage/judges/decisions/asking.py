@@ -65,8 +65,8 @@ def _windows(texts: Sequence[str], largest: int) -> list[str]:
         start = 0
         while start < len(pieces):
             end, size = start, 0
-            while end < len(pieces) and (end == start or size + _bytes(pieces[end]) + 1 <= largest):
-                size += _bytes(pieces[end]) + 1
+            while end < len(pieces) and (end == start or size + bytes_of(pieces[end]) + 1 <= largest):
+                size += bytes_of(pieces[end]) + 1
                 end += 1
             found.append(" ".join(pieces[start:end]))
             start = end if end == len(pieces) else max(start + 1, end - OVERLAP)
@@ -81,8 +81,9 @@ def _cut(sentence: str, largest: int) -> list[str]:
     return [sentence[at : at + most] for at in range(0, len(sentence), max(1, most - most // 10))]
 
 
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
+def bytes_of(text: str) -> int:
+    """How many bytes a text is sent in."""
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 MOST_OPTIONS = 25

@@ -15,6 +15,7 @@ from ragtriage.judges.decisions.asking import (
     REFUSED,
     Probabilities,
     StateRequest,
+    bytes_of,
     in_windows,
     likeliest,
     readable,
@@ -70,7 +71,7 @@ class _Written:
     @property
     def size(self) -> int:
         """Bytes."""
-        return _size(self.body)
+        return bytes_of(self.body)
 
     @property
     def id(self) -> str:
@@ -215,7 +216,7 @@ class DecisionJudge:
         blank = replace(question, evidence=empty, subject=question.subject if empty else "")
         around = self._written(group_questions([blank], 1)[0]).size
         # in a body some characters take two bytes, or four
-        share = sum(map(_size, texts)) / max(1, written.size - around)
+        share = sum(map(bytes_of, texts)) / max(1, written.size - around)
         windows = in_windows(question, int(share * (self._limits.body - around)))
         if len(windows) < 2:
             return {
@@ -298,10 +299,6 @@ def _halves(request: Request) -> tuple[Request, Request]:
     return replace(request, questions=request.questions[:middle]), replace(
         request, questions=request.questions[middle:]
     )
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 async def _all(answers: Sequence[Awaitable[T]]) -> list[T]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.questions import Kind
-from ragtriage.judges.llm.models import public_address
+from ragtriage.judges.llm.models import is_address, public_address
 from ragtriage.judges.llm.options import Price, is_header_value
 
 OWN = "decide.toml"
@@ -166,12 +166,7 @@ def decision_model(name: str) -> DecisionModel:
         return DecisionModel(name, model, service.address, service)
     if service.address:
         raise ConfigError(f"{kind} models have an address of their own: for a server of yours write {EXAMPLE}")
-    try:
-        parts = urlsplit(address)
-        usable = parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or "," in address)
-    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
-        usable = False
-    if not usable or "@" in urlsplit(address).netloc:
+    if not is_address(address) or any(mark in address for mark in "@?#,"):
         raise ConfigError(
             f"{public_address(address)!r} is no address of a decision server: write http://HOST:PORT, without "
             f"password, comma and query; its key stands in {service.key}"

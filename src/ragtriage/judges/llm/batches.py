@@ -255,8 +255,6 @@ class BatchQueue:
         model: Model | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if options.budget is not None and price is None:
-            raise ConfigError(f"the price of {name} isn't known, so a budget can't be kept: give its price", "price")
         self._api = BatchAPI(name, model or model_named(name, options), options, price, sleep)
         self._name = name
         self._options = options

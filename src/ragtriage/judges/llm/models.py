@@ -57,19 +57,24 @@ def address_of(name: str, options: LLMOptions) -> str | None:
         address = os.environ.get("OLLAMA_BASE_URL") or OLLAMA
     if address is None:
         return None
-    try:
-        parts = urlsplit(address)
-        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
-        is_address = False
-    if not is_address:
+    if not is_address(address):
         raise ConfigError(f"{public_address(address)!r} is no address: write http://HOST:PORT/v1", "base_url")
+    parts = urlsplit(address)
     if "@" in parts.netloc:
         raise ConfigError(
             f"the address {public_address(address)} holds a password: give it as the header Authorization, Basic …",
             "headers",
         )
     return address.rstrip("/") + "/v1" if kind == "ollama" and parts.path in {"", "/"} else address
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address that requests can go to."""
+    try:
+        parts = urlsplit(text)
+        return bool(parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0)
+    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
+        return False
 
 
 def public_address(address: str) -> str:
