@@ -1,4 +1,4 @@
-"""Requests whose reply is one JSON object, thoughts before it and words around it apart."""
+"""Requests whose reply is one JSON object; the liberties that models take, where they read in one way only."""
 
 import json
 import re
@@ -24,6 +24,11 @@ from ragtriage.judges.llm.requests import (
 
 _THOUGHTS = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHTS = re.compile(r".*?</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_TOKEN = re.compile(
+    r"""\s+|(?P<double>"(?:[^"\\]|\\.)*")|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<word>[A-Za-z]+)|(?P<other>[-+.\w]+|[{}\[\],:])""",
+    re.DOTALL,
+)
+_LITERALS = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
 
 
 def without_thoughts(text: str) -> str:
@@ -40,7 +45,8 @@ def without_thoughts(text: str) -> str:
 def json_object(text: str) -> Mapping[str, Any]:
     """The JSON object that a text is, thoughts before it and words or marks of code around it apart.
 
-    `MalformedReply` if there is no object, or more than one, or one that says a thing twice.
+    A comma behind the last item, single quotes and Python's literals are read. `MalformedReply` if there is no object,
+    or more than one, or one that says a thing twice.
     """
     for candidate in _candidates(text):
         try:
@@ -54,11 +60,47 @@ def json_object(text: str) -> Mapping[str, Any]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The text, what it says behind thoughts, and the part of that in braces."""
+    """The text, what it says behind thoughts, the part of that in braces, and that part in JSON's own notation."""
     yield text
     said = without_thoughts(text)
     yield said
-    yield said[said.find("{") : said.rfind("}") + 1]
+    part = said[said.find("{") : said.rfind("}") + 1]
+    yield part
+    if (rewritten := _in_json(part)) is not None:
+        yield rewritten
+
+
+def _in_json(text: str) -> str | None:
+    """An object in Python's notation, or with a comma behind the last item, as JSON; None if it is something else."""
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            return None
+        at = found.end()
+        token = _as_json(found)
+        if token is None:
+            return None
+        if token in ("}", "]") and len(parts) > 1 and parts[-1] == "," and parts[-2] not in ("{", "[", ","):
+            parts.pop()
+        if token:
+            parts.append(token)
+    return "".join(parts)
+
+
+def _as_json(token: re.Match[str]) -> str | None:
+    """A piece of text between two others, empty for a space; None for a word that is no literal."""
+    if (single := token["single"]) is not None:
+        return '"' + re.sub(r'\\(.)|"', _escaped, single, flags=re.DOTALL) + '"'
+    if token["word"]:
+        return _LITERALS.get(token["word"])
+    return token["double"] or token["other"] or ""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A quote or an escape of a text in single quotes, as it stands in double ones."""
+    return "'" if found[1] == "'" else found[0] if found[1] else '\\"'
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
