@@ -19,7 +19,7 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.cases import HEAD
-from ragtriage.readers.files import STDIN, InputPath, OpenedFile, detect_format, input_file, open_bytes
+from ragtriage.readers.files import STDIN, InputPath, OpenedFile, detect_format, input_file, is_pipe, open_bytes
 from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
@@ -115,7 +115,7 @@ def _texts_named(given: str) -> Callable[[str], str | None]:
 def rereadable(path: str) -> Iterator[OpenedFile]:
     """The file; what comes through a pipe is copied to a file first, since rows are read more than once."""
     file = input_file(path)
-    if path != STDIN and not _is_pipe(path):
+    if not is_pipe(path):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
@@ -205,13 +205,6 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def _is_pipe(file: str) -> bool:
-    try:
-        return Path(file).is_fifo()
-    except OSError:  # a name that is too long: told when the file is opened
-        return False
 
 
 def print_columns(cases: CaseFile) -> None:

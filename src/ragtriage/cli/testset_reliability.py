@@ -113,7 +113,7 @@ def _judge_now(
     config = _config(thresholds, judging.settings)
     file, incomplete = _collected(rows, collected, app_flags, sample_flags) if app_flags.app else (rows, False)
     with rereadable(file) as there:
-        read = read_rows(str(there.path))
+        read = read_rows(there)
         found, failed = _judged(there, read, config, judging, judge_flags.store, collected=bool(app_flags.app))
     known = {name for values in found.values() for name in values}
     for one in config.metrics:

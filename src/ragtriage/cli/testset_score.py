@@ -10,7 +10,7 @@ from typing import Literal
 from ragtriage.cli.collect import AppFlags, ask
 from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.input_files import print_rejected, too_many
+from ragtriage.cli.input_files import print_rejected, rereadable, too_many
 from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.display import plural
@@ -73,7 +73,8 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     compared = (names[0], names[1]) if names else None
     terms = ScoringOptions("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
     corpus = _prepare(rows, blame_flags, app_flags)
-    read = read_rows(rows)
+    with rereadable(rows) as there:
+        read = read_rows(there)
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)
     again = None

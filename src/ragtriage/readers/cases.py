@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,10 @@ from ragtriage.readers.files import (
     InputPath,
     OpenedFile,
     RowRange,
-    can_be_read_again,
     detect_format,
     input_file,
+    is_pipe,
     open_bytes,
-    raw_rows,
     rows_in,
 )
 from ragtriage.readers.paths import path_from
@@ -55,8 +55,7 @@ def open_cases(  # noqa: PLR0913  # how a file is read
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
     Args:
-        path: a JSONL, JSON, CSV (comma, semicolon, tab) or Parquet file; all but the last also packed by gzip;
-            `"-"` is the standard input.
+        path: a JSONL, JSON, CSV (comma, semicolon, tab) or Parquet file; all but the last also packed by gzip.
         mapping: our field to the column that holds it, to a path into one (`output.text`, `docs[*].page_content`) or,
             for a field that holds a list, to several (`context_1,context_2`), where it isn't found by its name; `""`
             keeps a field from being found. `rows` is the path of the list that holds the rows, within a JSON document
@@ -72,8 +71,8 @@ def open_cases(  # noqa: PLR0913  # how a file is read
         privacy: what is done to every case before anything of it is shown or written.
 
     Raises:
-        InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
-            the sources.
+        InputError: the file can't be used: it doesn't exist, is empty, a pipe or no UTF-8, or no column holds the
+            query or the sources.
         ConfigError: `mapping`, `split_sources`, `format` or `citation_mark` is wrong.
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
@@ -88,22 +87,18 @@ def open_cases(  # noqa: PLR0913  # how a file is read
             made = TraceRows(rows_of(files, limits), form_of_traces, with_places(wanted, traces))
             return _of_traces(file, made, context, citation_mark, privacy)
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
-    stream = open_bytes(file)
-    again = can_be_read_again(file)
-    try:
+    if is_pipe(file.path):
+        raise InputError(f"{file}: a pipe can be read only once: save it to a file")
+    with open_bytes(file) as stream:
         form = detect_format(file, stream, format)
-    except BaseException:
-        stream.close()
-        raise
-    rest = raw_rows(file, form, limits, stream, nested)
-    head, is_all = _read_head(rest)
-    if again:
-        rest.close()
+    raw = partial(rows_in, file, form, limits, nested)
+    with closing(raw(None)) as rows:
+        head, is_all = _read_head(rows)
     usable = _usable(head, file.name)
     rows_of_head = [row.values for row in usable if row.values is not None]
     form_of_traces = None if nested or questions else format_of(rows_of_head)
     if form_of_traces is not None:
-        whole = raw_rows(file, form, limits) if again else chain(head, rest)
+        whole: Iterator[RawRow] = raw(None)
         if form == "csv":  # an empty cell holds nothing, rather than an empty text
             whole = (replace(row, values=filled(row.values)) for row in whole)
         made = TraceRows(whole, form_of_traces, with_places(wanted, traces))
@@ -120,9 +115,7 @@ def open_cases(  # noqa: PLR0913  # how a file is read
         citation_mark=citation_mark,
         privacy=privacy,
     )
-    rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
-    within = partial(rows_in, file, form, limits, nested) if again else None
-    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, within=within)
+    return CaseFile(file, form, layout, reader, raw, head, is_all=is_all)
 
 
 def _files_in(file: OpenedFile) -> list[OpenedFile]:
@@ -130,7 +123,7 @@ def _files_in(file: OpenedFile) -> list[OpenedFile]:
     if file.parts:
         return list(file.parts)
     try:
-        return files_in(Path(file.path)) if file.opener is None and file.path and Path(file.path).is_dir() else []
+        return files_in(Path(file.path)) if file.path and Path(file.path).is_dir() else []
     except OSError:  # told when it is opened
         return []
 
@@ -154,7 +147,7 @@ def _of_traces(
     reader = partial(
         RowReader, layout, context, file.name, empty_is_missing=False, citation_mark=citation_mark, privacy=privacy
     )
-    return CaseFile(file, made.form.name, layout, reader, made.rows, head, is_all=is_all, traces=made)
+    return CaseFile(file, made.form.name, layout, reader, lambda _: made.rows(), head, is_all=is_all, traces=made)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -167,17 +160,6 @@ def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
         head.append(row)
         size += row.size
     return head, False
-
-
-def _once(name: str, rows: Iterator[RawRow]) -> Callable[[], Iterator[RawRow]]:
-    left = [rows]
-
-    def take() -> Iterator[RawRow]:
-        if not left:
-            raise InputError(f"{name}: a pipe can be read only once: save it to a file")
-        return left.pop()
-
-    return take
 
 
 def _unescaped(separator: str | None) -> str | None:
@@ -213,21 +195,20 @@ class UnusableTraces(InputError):
 class CaseFile:
     """An opened file of cases. Made by `open_cases`; nothing beyond the head of the file was read yet."""
 
-    def __init__(  # noqa: PLR0913  # what was found in the file, and the ways to read it
+    def __init__(  # what was found in the file, and the ways to read it
         self,
         file: OpenedFile,
         form: str,
         layout: Layout,
         new_reader: Callable[[], RowReader],
-        raw: Callable[[], Iterator[RawRow]],
+        raw: Callable[[RowRange], Iterator[RawRow]],
         head: Sequence[RawRow],
         *,
         is_all: bool,
-        within: Callable[[RowRange], Iterator[RawRow]] | None = None,
         traces: TraceRows | None = None,
     ) -> None:
         self.path = file.path
-        """Where the file is; `-` is the standard input."""
+        """Where the file is."""
         self.name = file.name
         """What messages call it."""
         self.format = form
@@ -243,7 +224,6 @@ class CaseFile:
         self._layout = layout
         self._new_reader = new_reader
         self._raw = raw
-        self._within = within
         self._reader: RowReader | None = None
         self._look_at(head, is_all=is_all)
 
@@ -284,12 +264,12 @@ class CaseFile:
     def rows(self) -> Iterator[Case | Rejected]:
         """Every row of the file, as a case or rejected with the reason, streamed from the start.
 
-        May be called again, which reads the file again, except for the standard input.
+        May be called again, which reads the file again.
 
         Raises:
-            InputError: the file is gone, or the standard input was read already.
+            InputError: the file is gone.
         """
-        raw = self._raw()
+        raw = self._raw(None)
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
 
@@ -300,10 +280,8 @@ class CaseFile:
         """
         if self.traces is not None:
             raise InputError(f"{self.name}: traces have no parts: make cases of them first (ragtriage traces FILE -o)")
-        if self._within is None:
-            raise InputError(f"{self.name}: a pipe can be read only once: save it to a file")
         reader = self._reader = self._new_reader()
-        for raw in self._within(part):
+        for raw in self._raw(part):
             yield raw, reader.read(raw)
 
     def describe(self) -> list[str]:

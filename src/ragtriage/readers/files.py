@@ -6,10 +6,9 @@ import gzip
 import io
 import re
 import shlex
-import sys
 import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.files import REMOTE, open_input
 from ragtriage.core.validation import near_files
 from ragtriage.readers.json_files import json_document, json_lines
 from ragtriage.readers.paths import ValuePath, rows_within
@@ -64,10 +64,8 @@ class OpenedFile:
     """A file to be read; as a text, what messages call it."""
 
     path: str
-    """Where it is; `-` is the standard input."""
+    """Where it is, or its address: see `ragtriage.core.files`; `-` is the standard input."""
     name: str
-    opener: Callable[[], BinaryIO] | None = None
-    """Opens its bytes, which can be read from any place, where it is no file of this machine."""
     parts: tuple[OpenedFile, ...] = ()
     """The files that it stands for, where several are read as one."""
 
@@ -86,14 +84,13 @@ def input_file(path: InputPath) -> OpenedFile:
 
 
 def open_bytes(path: InputPath) -> io.BufferedReader:
-    """The file's bytes, unpacked if they are gzip; `-` is the standard input."""
+    """The file's bytes, unpacked if they are gzip."""
     file = input_file(path)
     raw: BinaryIO | None = None
     if not file.path:
         raise InputError("the name of a file is empty: name the file to read")
     try:
-        # closed by `raw_rows`, or by who finds the format unusable
-        raw = _opened(file)
+        raw = open_input(file.path)
         stream = (
             raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
         )
@@ -114,12 +111,6 @@ def open_bytes(path: InputPath) -> io.BufferedReader:
     return stream
 
 
-def _opened(file: OpenedFile) -> BinaryIO:
-    if file.opener is not None:
-        return file.opener()
-    return sys.stdin.buffer if file.path == STDIN else Path(file.path).open("rb", buffering=_LOOK_AHEAD)
-
-
 class _Unpacked(gzip.GzipFile):
     """A gzip stream that closes what it reads from."""
 
@@ -132,9 +123,13 @@ class _Unpacked(gzip.GzipFile):
         self._packed.close()
 
 
-def can_be_read_again(file: OpenedFile) -> bool:
-    """Whether it is a file and neither the standard input nor a pipe."""
-    return file.opener is not None or (file.path != STDIN and Path(file.path).is_file())
+def is_pipe(path: str) -> bool:
+    """Whether it can be read only once: the standard input, a named pipe, a device."""
+    there = Path(path)
+    try:
+        return path == STDIN or (there.exists() and not there.is_file() and not there.is_dir())
+    except OSError:  # a name that is too long: told when the file is opened
+        return False
 
 
 def _near(path: Path) -> str:
@@ -169,7 +164,8 @@ def detect_format(file: OpenedFile, stream: io.BufferedReader, asked: str | None
     _check_text(file, head)
     if asked is not None:
         return asked
-    suffixes = Path(file.path.lower().removesuffix(".gz")).suffixes
+    path = file.path.partition("?")[0] if REMOTE in file.path else file.path
+    suffixes = Path(path.lower().removesuffix(".gz")).suffixes
     named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if named == "parquet":
         raise InputError(f"{file}: is not a Parquet file")
@@ -184,11 +180,11 @@ def _tell_json(file: OpenedFile, head: bytes, named: Format | None) -> Format:
     if text[:1] == b"{":
         lines = _is_object(first) and (named != "json" or rest.lstrip()[:1] == b"{")
         return "jsonl" if lines else named or "json"
-    if named is None and file.path != STDIN:
+    if named is None:
         raise InputError(
             f"{file}: its format can't be told: use the ending .jsonl, .json, .csv or .parquet, or --format"
         )
-    return named or "jsonl"
+    return named
 
 
 def _is_object(line: bytes) -> bool:
@@ -221,21 +217,16 @@ def raw_rows(
     path: InputPath,
     form: Format = "jsonl",
     limits: RowLimits = RowLimits(),  # noqa: B008  # frozen
-    stream: io.BufferedReader | None = None,
     nested: ValuePath | None = None,
 ) -> Generator[RawRow, None, None]:
-    """The rows of a file as they stand there; the file, opened here if there is no `stream`, is closed at the end.
+    """The rows of a file as they stand there.
 
     A file that breaks off (a damaged archive, a disk error) gives a last row that says so. `nested` is where the list
     of the rows stands, in a JSON document or in every row of another file.
     """
     file = input_file(path)
-    opened = open_bytes(file) if stream is None else stream
     row = 0
-    with (
-        nullcontext() if file.path == STDIN else opened,
-        closing(_parsed(file, opened, form, limits, nested)) as parsed,
-    ):
+    with open_bytes(file) as opened, closing(_parsed(file, opened, form, limits, nested)) as parsed:
         try:
             for found in parsed:
                 row = found.row
@@ -271,13 +262,13 @@ RowRange = ByteRange | RowGroups | None
 
 def rows_in(
     file: OpenedFile, form: Format, limits: RowLimits, nested: ValuePath | None, part: RowRange
-) -> Iterator[RawRow]:
+) -> Generator[RawRow, None, None]:
     """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`."""
     if part is None:
-        yield from raw_rows(file, form, limits, nested=nested)
+        yield from raw_rows(file, form, limits, nested)
         return
     if isinstance(part, RowGroups):
-        rows = parquet_table(file.path, file.opener, part.first, part.count, part.skip, part.take)
+        rows = parquet_table(file.path, part.first, part.count, part.skip, part.take)
         yield from rows if nested is None else rows_within(rows, nested)
         return
     row = 0
@@ -324,12 +315,10 @@ def _parsed(
 
 
 def _flat(file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits) -> Iterator[RawRow]:
-    if form == "parquet" and not can_be_read_again(file):
-        raise InputError(f"{file}: Parquet can't be read from a pipe: give a file")
     match form:
         case "csv":
             yield from csv_table(stream, limits, file.name)
         case "parquet":
-            yield from parquet_table(file.path, file.opener)
+            yield from parquet_table(file.path)
         case _:
             yield from json_lines(stream, limits)

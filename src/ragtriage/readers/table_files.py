@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError, MissingExtraError
+from ragtriage.core.files import open_input
 from ragtriage.readers.field_values import field_named
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.text_values import first_invalid_byte
@@ -103,7 +103,6 @@ def _delimiter(head: bytes) -> str:
 
 def parquet_table(
     path: str,
-    opener: Callable[[], BinaryIO] | None = None,
     first: int = 0,
     count: int | None = None,
     skip: int = 0,
@@ -111,8 +110,7 @@ def parquet_table(
 ) -> Iterator[RawRow]:
     """The rows of a Parquet file or of some of its row groups, read batch by batch.
 
-    `opener` opens it where it is no file of this machine. Of the rows of these groups the first `skip` are left out,
-    and `take` of the others are read.
+    Of the rows of these groups the first `skip` are left out, and `take` of the others are read.
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra
@@ -120,7 +118,7 @@ def parquet_table(
     except ImportError:
         raise MissingExtraError("Parquet files", "parquet") from None
     row, end = 0, None if take is None else skip + take
-    with Path(path).open("rb") if opener is None else opener() as stream:
+    with open_input(path) as stream:
         if stream.read(2) == b"\x1f\x8b":
             raise InputError(f"{path}: is Parquet packed by gzip: unpack it")
         stream.seek(0)

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, BinaryIO, Self
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import REMOTE, Stamp, open_input
+from ragtriage.core.files import Stamp, open_input
 from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import ByteRange, OpenedFile, RowGroups, RowRange
 from ragtriage.runs.case_row import digest
@@ -103,10 +102,8 @@ class ReadOptions:
 
     def open(self, address: str, name: str) -> CaseFile:
         """Open a file; its first rows are read."""
-        path = address.partition("?")[0] if REMOTE in address else address
-        opener = partial(open_input, address) if REMOTE in address else None
         opened = open_cases(
-            OpenedFile(path, name, opener),
+            OpenedFile(address, name),
             mapping=self.mapping,
             split_sources=self.split_sources,
             limits=RowLimits(max_text=self.max_text, max_sources=self.max_sources),

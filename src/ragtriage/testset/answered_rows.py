@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ragtriage.readers.field_values import ALIASES
+from ragtriage.readers.files import InputPath
 from ragtriage.readers.json_objects import values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
@@ -58,8 +59,8 @@ class AnsweredRows:
     """Sentences about what a reader should know of the file."""
 
 
-def read_rows(path: str) -> AnsweredRows:
-    """The rows of a JSONL file, which may be gzipped; `-` is standard input.
+def read_rows(path: InputPath) -> AnsweredRows:
+    """The rows of a JSONL file, which may be gzipped.
 
     A row needs `group`, and either `correct` (true, false, 1 or 0) or `answer` with `response`. Without an `id` it goes
     by its number in the file, without a `cluster` it belongs to the cluster `all`. Null is as if the field weren't

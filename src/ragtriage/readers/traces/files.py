@@ -64,19 +64,15 @@ def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
     A file that can't be read at all counts as one that breaks off.
     """
     for file in files:
+        empty = False
         try:
-            stream = open_bytes(file)
+            with open_bytes(file) as stream:
+                empty = not stream.peek(1)
+                form = detect_format(file, stream, None)
         except InputError as error:
-            yield RawRow(1, problem=str(error), ends=True)
+            yield RawRow(1, problem=str(error), ends=not empty)  # an empty one holds nothing that is lost
             continue
-        try:
-            form = detect_format(file, stream, None)
-        except InputError as error:
-            ends = bool(stream.peek(1))  # an empty one holds nothing that is lost
-            stream.close()
-            yield RawRow(1, problem=str(error), ends=ends)
-            continue
-        for row in raw_rows(file, form, limits, stream):
+        for row in raw_rows(file, form, limits):
             yield replace(row, file=file.name, values=filled(row.values) if form == "csv" else row.values)
 
 
