@@ -178,8 +178,6 @@ def _usable(head: Sequence[RawRow], name: str) -> list[RawRow]:
         raise InputError(f"{name}: holds no rows")
     first = head[0]
     where = f"row {first.row}" if first.line is None else f"line {first.line}"
-    if all(row.undecodable for row in head):
-        raise InputError(f"{name}: is not UTF-8: {where}: {first.problem}")
     many = f"none of the first {len(head)} rows can be read" if len(head) > 1 else "its only row can't be read"
     raise InputError(f"{name}: {many}: {where}: {first.problem}")
 

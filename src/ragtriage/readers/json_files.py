@@ -48,7 +48,7 @@ def _raw_row(row: int, line: int, raw: bytes) -> RawRow:
         value = parse(raw.decode())
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
-        return RawRow(row, line, problem=problem, undecodable=True)
+        return RawRow(row, line, problem=problem)
     except JSONDecodeError as error:
         return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
@@ -59,9 +59,9 @@ def _raw_row(row: int, line: int, raw: bytes) -> RawRow:
 class _Broken(Exception):
     """The document can't be used; says why, and on which line."""
 
-    def __init__(self, reason: str, line: int | None = None, *, undecodable: bool = False) -> None:
+    def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
-        self.line, self.undecodable = line, undecodable
+        self.line = line
 
 
 def json_document(stream: BinaryIO, limits: RowLimits, nested: ValuePath | None = None) -> Iterator[RawRow]:
@@ -75,7 +75,7 @@ def json_document(stream: BinaryIO, limits: RowLimits, nested: ValuePath | None 
         for row, found in enumerate(_rows(_values(stream, limits), nested), 1):
             yield replace(found, row=row)
     except _Broken as error:
-        yield RawRow(1, error.line, problem=str(error), undecodable=error.undecodable, ends=True)
+        yield RawRow(1, error.line, problem=str(error), ends=True)
 
 
 def _values(stream: BinaryIO, limits: RowLimits) -> list[Any]:
@@ -89,8 +89,8 @@ def _values(stream: BinaryIO, limits: RowLimits) -> list[Any]:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        problem = f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8: save the file as UTF-8"
-        raise _Broken(problem, undecodable=True) from None
+        where = f"byte {error.start + 1} (0x{error.object[error.start]:02x})"
+        raise _Broken(f"{where} is not UTF-8: save the file as UTF-8") from None
     found: list[Any] = []
     end = 0
     while solid := _SOLID.search(text, end):

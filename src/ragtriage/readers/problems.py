@@ -29,8 +29,6 @@ class RawRow:
     values: Mapping[str, Any] | None = None
     """Column to value; None if the row can't be read."""
     problem: str | None = None
-    undecodable: bool = False
-    """The problem is bytes that aren't UTF-8."""
     size: int = 0
     """About how many bytes it took, where that is known."""
     within: str | None = None

@@ -60,8 +60,7 @@ def _csv_row(cells: list[str], header: list[str], row: int, line: int, problem: 
     if problem is not None:
         return RawRow(row, line, problem=problem)
     if (bad := first_invalid_byte("".join(cells))) is not None:
-        problem = f"byte {bad} in it is not UTF-8: save the file as UTF-8"
-        return RawRow(row, line, problem=problem, undecodable=True)
+        return RawRow(row, line, problem=f"byte {bad} in it is not UTF-8: save the file as UTF-8")
     if len(cells) != len(header):
         many = "more" if len(cells) > len(header) else "fewer"
         problem = (
@@ -160,8 +159,8 @@ def _parquet_rows(batch: Any, before: int) -> Iterator[RawRow]:
             for at in range(batch.num_rows):
                 yield from _parquet_rows(batch.slice(at, 1), before + at)
             return
-        not_utf8 = isinstance(error, UnicodeDecodeError)
         utf8 = "some of its bytes are not UTF-8: write the file with UTF-8 texts"
-        yield RawRow(before + 1, problem=utf8 if not_utf8 else f"a value can't be read: {error}", undecodable=not_utf8)
+        not_utf8 = isinstance(error, UnicodeDecodeError)
+        yield RawRow(before + 1, problem=utf8 if not_utf8 else f"a value can't be read: {error}")
     else:
         yield from (RawRow(row, values=values) for row, values in enumerate(found, before + 1))
