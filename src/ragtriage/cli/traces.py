@@ -17,7 +17,7 @@ from ragtriage.readers.cases import UnusableTraces
 from ragtriage.readers.files import STDIN
 from ragtriage.readers.json_objects import write_lines
 from ragtriage.readers.traces.files import TRACE, TraceRows, case_row, explained
-from ragtriage.readers.traces.spans import Trace
+from ragtriage.readers.traces.index import UnreadTrace
 
 
 @command("traces")
@@ -100,8 +100,6 @@ def _explain(held: TraceRows, trace_id: str) -> None:
     trace = held.index.trace(trace_id)
     if trace is None:
         raise InputError(f"--explain {trace_id}: no trace has this id, or several begin so: give the whole id")
-    if not isinstance(trace, Trace):
-        raise InputError(
-            f"--explain {trace_id}: the trace can't be read: {getattr(trace, 'reason', 'it is too large')}"
-        )
+    if isinstance(trace, UnreadTrace):
+        raise InputError(f"--explain {trace_id}: the trace {trace.reason}")
     _print(*explained(trace, held.options))

@@ -144,7 +144,7 @@ def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     made = [_of_question(tree, span, options, several=several) for span in questions]
     if not questions:
         named = f"no span has the name {options.question!r} (--question)" if options.question else ""
-        made = [Assembled(problem=NotUsable(named or _why_no_question(tree)))]
+        made = [Assembled(problem=named or _why_no_question(tree))]
     elif options.question is None and tree.left_out(questions):
         made[0].notes.append("a step elsewhere in the trace has a question too, which is left out (--question)")
     made[0].notes += _remarks(tree)
@@ -198,7 +198,7 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
             made.said.append({"role": "assistant", "content": response})
         known = retrieved(tree, span, scope, options, made)
     except NotUsable as problem:
-        made.problem = problem
+        made.problem = str(problem)
         return made
     tools = [one.name for one in scope if tree.kinds[one.id] == "tool"]
     tags = {**said, **known.tags, **tags, "steps": len(models), "tools": tools}

@@ -15,10 +15,10 @@ from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_r
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, TURNS, assembled, with_history
 from ragtriage.readers.traces.attributes import kind_of
-from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, ODD, HeldTrace, LargeTrace, OddTrace, TraceIndex
+from ragtriage.readers.traces.index import ODD, HeldTrace, TraceIndex, UnreadTrace
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.spans import Trace, TraceSpan
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, span_place
+from ragtriage.readers.traces.tree import Assembled, TraceOptions, Tree, span_place
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
 """Of the files in a folder of traces; those packed by zstd are told as such."""
@@ -105,8 +105,7 @@ class TraceSummary:
             self.taken.setdefault(name, Counter())[where] += 1
         self.notes.update(one.notes)
         if one.values is None:
-            if one.problem is not None:
-                self.rejected[_NUMBER.sub("some documents were", one.problem.reason)] += 1
+            self.rejected[_NUMBER.sub("some documents were", one.problem)] += 1
             return
         if "sources" not in one.taken:
             self.taken.setdefault("sources", Counter())["left out"] += 1
@@ -153,29 +152,24 @@ class TraceRows:
         before: OrderedDict[str, _Earlier] = OrderedDict()
         for trace in self.index.traces():
             summary.traces += 1
-            summary.spans += len(trace.spans) if isinstance(trace, Trace) else getattr(trace, "spans", 0)
+            summary.spans += len(trace.spans) if isinstance(trace, Trace) else trace.spans
             for one in self._questions(trace):
                 summary.count(one)
                 number += 1
                 if self.options.history == "session" and one.conversation:
                     _with_turns(one, before)
                 if one.values is None:
-                    reason = one.problem.reason if one.problem else ""
-                    yield RawRow(number, problem=f"{TRACE}{trace.id}: {reason}")
-                    continue
-                yield RawRow(number, values=one.values)
+                    yield RawRow(number, problem=f"{TRACE}{trace.id}: {one.problem}")
+                else:
+                    yield RawRow(number, values=one.values)
 
     def _questions(self, trace: HeldTrace) -> list[Assembled]:
-        if isinstance(trace, OddTrace):
-            return [Assembled(problem=NotUsable(trace.reason))]
-        if isinstance(trace, LargeTrace):
-            most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
-            return [Assembled(problem=NotUsable(f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
+        if isinstance(trace, UnreadTrace):
+            return [Assembled(problem=trace.reason)]
         try:
             return assembled(Tree(trace), self.options)
         except ODD as error:
-            reason = f"has values that no tool writes: {type(error).__name__}: {error}"
-            return [Assembled(problem=NotUsable(reason))]
+            return [Assembled(problem=f"has values that no tool writes: {type(error).__name__}: {error}")]
 
     def lines(self) -> list[str]:
         """What was taken for what, in lines for people; of what was read so far."""
@@ -259,7 +253,7 @@ def explained(trace: Trace, options: TraceOptions) -> list[str]:
         waiting += [(below, depth + 1) for below in tree.below.get(span.id, ())[::-1]]
     for one in found:
         if one.values is None:
-            lines.append(f"no case: {one.problem.reason if one.problem else ''}")
+            lines.append(f"no case: {one.problem}")
             continue
         lines.append(f"case {one.values['id']}")
         lines.append(f"  question: {one_line(one.values['query'], 100)}")

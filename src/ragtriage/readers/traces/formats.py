@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ragtriage.readers.paths import is_missing
 from ragtriage.readers.traces.attributes import decoded, documents_in
 from ragtriage.readers.traces.otlp import MLFLOW, OTLP
 from ragtriage.readers.traces.pieces import (
@@ -16,7 +17,6 @@ from ragtriage.readers.traces.pieces import (
     TracePiece,
     TraceRow,
     has,
-    is_there,
     nanoseconds,
     one_trace,
     snake,
@@ -51,7 +51,7 @@ def _phoenix_trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         attributes = {
             key.removeprefix("attributes."): value
             for key, value in row.items()
-            if key.startswith(("attributes.", "annotation")) and is_there(value)
+            if key.startswith(("attributes.", "annotation")) and not is_missing(value)
         }
         attributes.setdefault("openinference.span.kind", row.get("span_kind") or "")
         span_id, parent = str(row["context.span_id"]).lower(), str(row.get("parent_id") or "").lower()
@@ -104,7 +104,7 @@ def _langfuse_trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     for row in pieces:
         if row.get("is_trace") or row.get("is_score"):
             continue
-        attributes = {name: value for name, value in row.items() if name not in _LANGFUSE_OWN and is_there(value)}
+        attributes = {name: value for name, value in row.items() if name not in _LANGFUSE_OWN and not is_missing(value)}
         attributes |= {
             "langfuse.observation.type": row.get("type") or "",
             "langfuse.observation.input": decoded(row.get("input")),
@@ -113,7 +113,7 @@ def _langfuse_trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         }
         status: Status = "error" if str(row.get("level")).upper() == "ERROR" else ""
         spans.append(_span(trace_id, row, row.get("parent_observation_id"), attributes, status))
-    kept = {name: value for name, value in whole.items() if name not in {"is_trace", "id"} and is_there(value)}
+    kept = {name: value for name, value in whole.items() if name not in {"is_trace", "id"} and not is_missing(value)}
     if beside := [one for one in pieces if one.get("is_score")]:
         kept["scores"] = beside
     return with_root(trace_id, spans, kept, whole.get("timestamp"), None)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.readers.problems import RawRow
+from ragtriage.readers.text_values import as_json_value
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.spans import Trace
 
@@ -34,24 +35,16 @@ create table traces (trace text primary key, start integer not null, pieces inte
 
 
 @dataclass(frozen=True, slots=True)
-class LargeTrace:
-    """A trace that is larger than one may be."""
-
-    id: str
-    spans: int
-    size: int
-    """Bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class OddTrace:
-    """A trace with values that its format doesn't have."""
+class UnreadTrace:
+    """A trace that is larger than one may be, or that has values which its format doesn't have."""
 
     id: str
     reason: str
+    spans: int = 0
+    """As many as are known."""
 
 
-HeldTrace = Trace | LargeTrace | OddTrace
+HeldTrace = Trace | UnreadTrace
 
 
 class TraceIndex:
@@ -140,34 +133,26 @@ class TraceIndex:
 
     def _whole(self, trace: str, count: int, size: int) -> HeldTrace:
         if count > MOST_SPANS or size > MOST_BYTES:
-            return LargeTrace(trace, count, size)
+            return _too_large(trace, count, size)
         held = self._database.execute("select data from pieces where trace = ? order by rowid", (trace,))
         pieces = [marshal.loads(data) for (data,) in held]  # noqa: S302  # written above
         try:
             made = self._form.trace(trace, pieces)
         except ODD as error:
-            return OddTrace(trace, f"can't be read as {self._form.title}: {type(error).__name__}: {error}")
-        return LargeTrace(trace, len(made.spans), size) if len(made.spans) > MOST_SPANS else made
+            return UnreadTrace(trace, f"can't be read as {self._form.title}: {type(error).__name__}: {error}")
+        return _too_large(trace, len(made.spans), size) if len(made.spans) > MOST_SPANS else made
+
+
+def _too_large(trace: str, spans: int, size: int) -> UnreadTrace:
+    most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
+    return UnreadTrace(trace, f"has {spans:,} spans in {size:,} bytes: {most}", spans)
 
 
 def _bytes(piece: Any) -> bytes:
     try:
         return marshal.dumps(piece)
-    except ValueError:  # rows of a table hold times and arrays
-        return marshal.dumps(_plain(piece))
-
-
-def _plain(value: Any) -> Any:
-    """A value of which only what JSON has is left: times as texts, arrays as lists."""
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    except ValueError:  # rows of a table hold times
+        return marshal.dumps(as_json_value(piece, []))
 
 
 def _close(database: sqlite3.Connection, folder: tempfile.TemporaryDirectory[str]) -> None:

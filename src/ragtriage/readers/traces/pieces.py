@@ -3,7 +3,6 @@
 Nothing is decided here: what a span means, `attributes.py` says.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -87,11 +86,6 @@ _CODES: Mapping[Any, Status] = {1: "ok", 2: "error", "1": "ok", "2": "error", "O
 def status_of(code: Any) -> Status:
     """OpenTelemetry's status, by its number or name."""
     return _CODES.get(code.removeprefix("STATUS_CODE_").upper() if isinstance(code, str) else code, "")
-
-
-def is_there(value: Any) -> bool:
-    """Whether a cell of a table holds something."""
-    return value is not None and not (isinstance(value, float) and math.isnan(value))  # a frame's missing value
 
 
 def snake(row: TraceRow) -> dict[str, Any]:

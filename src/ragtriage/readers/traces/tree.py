@@ -74,11 +74,7 @@ class TraceOptions:
 
 
 class NotUsable(Exception):
-    """Why a trace, or a question in it, is no case."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """Why a trace, or a question in it, is no case, as its text."""
 
 
 @dataclass(slots=True)
@@ -87,7 +83,8 @@ class Assembled:
 
     values: dict[str, Any] | None = None
     """The row; None if it can't be used."""
-    problem: NotUsable | None = None
+    problem: str = ""
+    """Why it can't be used."""
     chosen: dict[str, list[str]] = field(default_factory=dict)
     """The id of a span → what was taken from it, and why."""
     taken: dict[str, str] = field(default_factory=dict)
