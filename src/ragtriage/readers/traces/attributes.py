@@ -3,17 +3,18 @@
 Where each convention keeps what stands in `attributes.toml`.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
+from json import JSONDecodeError
 from typing import Any, Literal, TypeVar
 
 from ragtriage.readers.field_values import ALIASES, KEYS
-from ragtriage.readers.text_values import NotALiteral, parse_literal
+from ragtriage.readers.text_values import parse, unpacked
 from ragtriage.readers.traces.spans import Attributes, TraceSpan
 
 T = TypeVar("T")
@@ -162,22 +163,10 @@ def _lists(value: Any) -> Any:
 
 def decoded(value: Any) -> Any:
     """What a text in JSON, or in Python's notation, holds; any other value as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "[", '"'}:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return _literal(value)
-    return value
-
-
-def _literal(text: str) -> Any:
-    """What a list or object in Python's notation holds, as tables print it; any other text as it is."""
-    if not text.lstrip().startswith(("[{'", "{'", "[['")):
-        return text
-    try:
-        return parse_literal(text)
-    except (NotALiteral, ValueError, RecursionError):
-        return text
+    if isinstance(value, str) and value.lstrip()[:1] == '"':
+        with suppress(JSONDecodeError):
+            return parse(value)
+    return unpacked(value)
 
 
 def mapping_in(value: Any) -> Mapping[str, Any]:
