@@ -1,14 +1,13 @@
 """A Python function as the application under test."""
 
 import importlib
-import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from ragtriage.collect.application import ApplicationReply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
@@ -16,8 +15,6 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.event_loops import in_a_thread
 from ragtriage.core.validation import near_names
 from ragtriage.readers.named_functions import module_of_file, told
-
-T = TypeVar("T")
 
 
 class CallableApplication:
@@ -73,12 +70,11 @@ def object_named(spec: str) -> Any:
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
         raise ConfigError(f"--app {spec}: write module:name, path/to/file.py:name or a URL")
-    module = module_of_file(Path(where), spec, "--app") if where.endswith(".py") else _module(spec, where)
-    found: Any = module
+    found: Any = module_of_file(Path(where), spec, "--app") if where.endswith(".py") else _module(spec, where)
     for part in name.split("."):
         if not hasattr(found, part):
-            close = near_names(part, _callables(found), 3) or _callables(found, own=module.__name__)[:10]
-            hint = f" It has {', '.join(close)}." if close else " It has no function of its own."
+            near = near_names(part, dir(found))
+            hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
         found = getattr(found, part)
     return found
@@ -90,23 +86,6 @@ def called(spec: str, found: Any, *, give_sources: bool = False) -> CallableAppl
         name = spec.rpartition(":")[2]
         raise ConfigError(f"--app {spec}: {name!r} is {found!r:.60}, not a function: name what is to be called")
     return CallableApplication(spec, found, give_sources=give_sources)
-
-
-def _callables(place: Any, own: str = "") -> list[str]:
-    """The names in a module or class that can be called; with `own`, only what this module or a part of it defines.
-
-    An object has no place of its own where it is made, so it counts as the module's, but for those of `typing`.
-    """
-    found = []
-    for name, value in getattr(place, "__dict__", {}).items():
-        if name.startswith("_") or not callable(value) or isinstance(value, type):
-            continue
-        is_function = inspect.isroutine(value) and not isinstance(value, staticmethod | classmethod)
-        origin = (getattr(value, "__module__", None) or "") if is_function else type(value).__module__
-        imported = not f"{origin}.".startswith(f"{own}.") if is_function else origin == "typing"
-        if not (own and imported):
-            found.append(name)
-    return found
 
 
 def _module(spec: str, name: str) -> ModuleType:
@@ -124,16 +103,22 @@ def _module(spec: str, name: str) -> ModuleType:
         raise ConfigError(f"--app {spec}: can't be imported: {told(error)}") from None
 
 
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some functions written in C don't tell
+        return None
+
+
 def _takes_row(function: Callable[..., Any], name: str) -> bool:
     """Whether it is to get the row; a second parameter with a default and another name is the user's own."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some functions written in C don't tell
+    parameters = _parameters(function)
+    if parameters is None:
         return False
-    places = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    places = [p for p in parameters.values() if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     needed = [p for p in places if p.default is p.empty]
-    only_named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
-    rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    only_named = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    rest = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     if len(needed) > 2 or only_named or not (places or rest):
         shape = "give it one parameter, the query, or two, the query and the row"
         raise ConfigError(f"--app {name}: its parameters are {inspect.signature(function)}: {shape}")
@@ -142,10 +127,7 @@ def _takes_row(function: Callable[..., Any], name: str) -> bool:
 
 def _takes_temperature(function: Callable[..., Any], name: str) -> bool:
     """Whether it has a parameter `temperature`; that needs a default, since a response is asked without one."""
-    try:
-        found = inspect.signature(function).parameters.get("temperature")
-    except (TypeError, ValueError):  # some functions written in C don't tell
-        return False
+    found = (_parameters(function) or {}).get("temperature")
     if found is None or found.kind not in {found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY}:
         return False
     if found.default is found.empty:
@@ -154,10 +136,7 @@ def _takes_temperature(function: Callable[..., Any], name: str) -> bool:
 
 
 def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some functions written in C don't tell
-        parameters = inspect.signature(lambda: None).parameters
+    parameters = _parameters(function) or {}
     if "sources" not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         hint = "give the function a parameter `sources`, a list of {text, id}, from which it answers if it is there"
         raise ConfigError(f"--app {name}: can't answer from sources that it is given: {hint}")
