@@ -23,6 +23,7 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_path
+from ragtriage.readers.files import raw_rows
 from ragtriage.readers.json_objects import append, open_to_append
 
 COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
@@ -79,7 +80,7 @@ class CollectedLines(AbstractContextManager["CollectedLines"]):
         self.tally.add(row)
 
     def _take_up(self, *, retry_failed: bool) -> None:
-        """Read what is there, mend its end, and leave out what is to be asked again."""
+        """Read what is there, and leave out what is to be asked again."""
         failed = False
         for row in self._rows():
             if retry_failed and _failed(row):
@@ -97,36 +98,18 @@ class CollectedLines(AbstractContextManager["CollectedLines"]):
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        with self.path.open("rb") as stream:
-            begin = 0
-            for number, line in enumerate(stream, 1):
-                row = _parsed(line)
-                if row is None and not line.endswith(b"\n"):
-                    os.ftruncate(self._file, begin)
-                    return
-                if row is None:
-                    raise InputError(
-                        f"{self.path}, line {number}: is no collected case (an object with id, query and response): "
-                        f"name another file with {self._flag}"
-                    )
-                begin += len(line)
-                yield row
-                if not line.endswith(b"\n"):
-                    os.write(self._file, b"\n")
-                    return
+        for row in raw_rows(self.path):
+            if row.values is None or not row.values.keys() >= {"id", "query", "response"}:
+                raise InputError(
+                    f"{self.path}, line {row.line}: is no collected case (an object with id, query and response): "
+                    f"name another file with {self._flag}"
+                )
+            yield dict(row.values)
 
 
 def _failed(row: Mapping[str, Any]) -> bool:
     """Whether it has no response for a failure; a retriever gives none, but the time that it took."""
     return row.get("response") is None and "seconds" not in row
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) and row.keys() >= {"id", "query", "response"} else None
 
 
 def _digest(text: str) -> bytes:
