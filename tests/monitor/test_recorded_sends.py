@@ -5,6 +5,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ def recorded(tool: str) -> list[dict[str, Any]]:
     return json.loads((Path(__file__).parent / "recorded" / f"{tool}.json").read_text(encoding="utf-8"))
 
 
-def entry(tool: str, trace: ScoredTrace) -> Entry:
-    (found,) = DESTINATIONS[tool].entries(trace, BY)
+def entry(tool: str, trace: ScoredTrace, project: str | None = None) -> Entry:
+    (found,) = DESTINATIONS[tool].entries(trace, replace(BY, project=project))
     assert isinstance(found, Entry)
     return found
 
@@ -43,7 +44,7 @@ def entry(tool: str, trace: ScoredTrace) -> Entry:
 def mean(tool: str, project: str | None = None) -> Entry:
     made = DESTINATIONS[tool].means
     assert made is not None
-    (found,) = made(ConversationMean("talk", NAME, VALUE, 2, "low", project), BY)
+    (found,) = made(ConversationMean("talk", NAME, VALUE, 2, "low"), replace(BY, project=project))
     return found
 
 
@@ -88,7 +89,7 @@ def test_langfuse():
 def test_opik():
     spans, traces, threads = recorded("opik")
     of_span, of_trace = (
-        entry("opik", ScoredTrace("c", TRACE_ID, span, [GOOD], project="p")) for span in (SPAN_ID, None)
+        entry("opik", ScoredTrace("c", TRACE_ID, span, [GOOD]), project="p") for span in (SPAN_ID, None)
     )
     for one, theirs in ((of_span, spans), (of_trace, traces), (mean("opik", "p"), threads)):
         ours = request("opik", one)
@@ -102,9 +103,9 @@ def test_opik():
 def test_langsmith():
     posted, undefined, patched, asked = recorded("langsmith")
     tool = DESTINATIONS["langsmith"]
-    trace = ScoredTrace("c", TRACE_ID, SPAN_ID, [GOOD], project=PROJECT)
+    trace = ScoredTrace("c", TRACE_ID, SPAN_ID, [GOOD])
     for score, theirs in ((GOOD, posted), (UNDEFINED, undefined)):
-        one = entry("langsmith", ScoredTrace("c", TRACE_ID, SPAN_ID, [score], project=PROJECT))
+        one = entry("langsmith", ScoredTrace("c", TRACE_ID, SPAN_ID, [score]), project=PROJECT)
         ours = request("langsmith", one)
         assert same_place(ours, theirs)
         assert differing(ours["body"], theirs["body"] | {"feedback_source": ours["body"]["feedback_source"]}) == (

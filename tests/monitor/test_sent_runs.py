@@ -52,7 +52,7 @@ def test_no_tool_is_asked_before_all_is_judged(store, traffic, tmp_path):
     (done,) = sent.tools
     assert heard == [0] * WINDOWS
     assert (done.sent["score"], done.complete) == (6 * WINDOWS, True)
-    assert sent.files[str(file)].records == 6 * WINDOWS
+    assert sent.file.records == 6 * WINDOWS
 
 
 def test_a_tool_that_is_dead_is_tried_for_one_window_and_sent_all_by_the_same_command(store, traffic):

@@ -245,19 +245,19 @@ class Watch:
 def _told(what: Watched, detector: Detector) -> dict[str, Any]:
     """The fields of an `Alarm`, as they are stored."""
     _, n, mean, spread = detector.window
-    ends = [what.shown(end) for end in bounds(mean, spread, n, share=what.is_share)]
-    baseline = what.interval_shown(detector.baseline)
+    low, high = what.interval_shown(*bounds(mean, spread, n, share=what.is_share))
+    baseline_low, baseline_high = what.interval_shown(detector.baseline.low, detector.baseline.high)
     return {
         "title": what.title,
         "since": detector.since,
         "cases": detector.below,
         "mean": what.shown(mean),
-        "low": min(ends),
-        "high": max(ends),
+        "low": low,
+        "high": high,
         "n": n,
         "baseline": what.shown(detector.baseline.mean),
-        "baseline_low": baseline[0],
-        "baseline_high": baseline[1],
+        "baseline_low": baseline_low,
+        "baseline_high": baseline_high,
         "worst": [case for _, case in detector.worst],
         "blamed": next(iter(ranked(Counter(detector.blamed))), ""),
     }

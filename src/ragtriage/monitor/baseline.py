@@ -183,10 +183,10 @@ class Watched:
         low, high = self.range
         return low + (high - low) * (seen if self.better == "higher" else 1.0 - seen)
 
-    def interval_shown(self, found: Baseline | IntervalEstimate) -> tuple[float, float]:
+    def interval_shown(self, low: float, high: float) -> tuple[float, float]:
         """The ends of an interval of what detectors see, as people see them, the lower first."""
-        low, high = (self.shown(0.0 if end is None else end) for end in (found.low, found.high))
-        return min(low, high), max(low, high)
+        ends = self.shown(low), self.shown(high)
+        return min(ends), max(ends)
 
 
 def watched_of(metrics: Sequence[Metric]) -> tuple[Watched, ...]:

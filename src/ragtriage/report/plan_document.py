@@ -36,9 +36,9 @@ KINDS: Mapping[EntryKind, tuple[str, str]] = {
 
 def delivery_document(sent: SentScores, run: str | None = None) -> Iterator[DocumentBlock]:
     """A line for each destination, and below it what isn't there and why; `run` as it is typed, if it is one run's."""
-    for path, written in sent.files.items():
-        yield line((one_line(path, 120), "strong"), f"  {plural(written.records, 'score')} written")
-        for reason, count in written.left_out.items():
+    if sent.file:
+        yield line((one_line(sent.file.path, 120), "strong"), f"  {plural(sent.file.records, 'score')} written")
+        for reason, count in sent.file.left_out.items():
             yield line(f"left out: {count:,}, {reason}", indent=2)
     for one in sent.tools:
         yield line((one.title, "strong"), f" {one_line(one.address, 120)}  {sent_words(one)}")
@@ -75,9 +75,10 @@ def delivery_json(sent: SentScores) -> dict[str, Any]:
     `address`, `sent` (kind → count), `before`, `undefined`, `left_out` and `refused` (reason → count), `left`
     and `why`.
     """
+    file = sent.file
     return {
         "without_trace": sent.without_trace,
-        "files": [{"path": p, "records": w.records, "left_out": dict(w.left_out)} for p, w in sent.files.items()],
+        "files": [{"path": file.path, "records": file.records, "left_out": dict(file.left_out)}] if file else [],
         "destinations": [
             {
                 "name": one.name,

@@ -177,20 +177,20 @@ _OPIK_SPANS, _OPIK_TRACES, _OPIK_THREADS = (
 )
 
 
-def opik_entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:  # noqa: ARG001  # as every tool's
+def opik_entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:
     """The scores that have a value, on the question's span or on the trace; a score of the same name is replaced."""
     path, of = (_OPIK_SPANS, trace.span) if trace.span else (_OPIK_TRACES, trace.trace)
     for score in trace.scores:
         if score.value is None:
             yield NotSent(UNDEFINED)
             continue
-        body = {"id": of, **_score(trace.project, score.metric, score.value, score.explanation)}
+        body = {"id": of, **_score(by.project, score.metric, score.value, score.explanation)}
         yield Entry(score_key(trace, score), "score", path, body, of)
 
 
-def opik_means(mean: ConversationMean, by: ScoredBy) -> Iterator[Entry]:  # noqa: ARG001  # as every tool's
+def opik_means(mean: ConversationMean, by: ScoredBy) -> Iterator[Entry]:
     """The mean on the thread."""
-    body = {"thread_id": mean.conversation, **_score(mean.project, mean.metric, mean.value, None)}
+    body = {"thread_id": mean.conversation, **_score(by.project, mean.metric, mean.value, None)}
     yield Entry(mean_key(mean), "conversation", _OPIK_THREADS, body, mean.conversation)
 
 

@@ -89,7 +89,7 @@ def langsmith_entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotS
             "id": str(by.own_id(key)),
             "run_id": run,
             "trace_id": root,
-            "session_id": _uuid(trace.project or ""),
+            "session_id": _uuid(by.project or ""),
             "key": score.metric,
             "score": None if score.value is None else round(score.value, _PLACES),
             "comment": comment_of(score),

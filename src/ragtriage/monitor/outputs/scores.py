@@ -50,6 +50,8 @@ class ScoredBy:
     """When the run began, UTC, ISO 8601."""
     kinds: Mapping[str, ScorerKind]
     """By metric."""
+    project: str | None = None
+    """What the tool keeps the traces under, if it wants to be told."""
 
     @classmethod
     def of(cls, info: RunInfo) -> Self:
@@ -120,8 +122,6 @@ class ScoredTrace:
     conversation: str | None = None
     weight: float = 1.0
     service: str | None = None
-    project: str | None = None
-    """What the tool keeps the trace under. No tag says it: `project` there is the application's own word."""
     response_id: str | None = None
     """The provider's, of the response."""
     sources: Sequence[SourceVerdict] = ()
@@ -137,7 +137,6 @@ class ConversationMean:
     cases: int
     """How many of them have a value."""
     label: Level | None
-    project: str | None = None
 
 
 class RunScores:

@@ -42,6 +42,7 @@ class SendOptions:
 class WrittenScores:
     """What was written to a file."""
 
+    path: str
     records: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """What it has no place for: reason → count."""
@@ -54,24 +55,22 @@ class SentScores:
     """What became of scores at all that was named."""
 
     tools: Sequence[Delivered] = ()
-    files: Mapping[str, WrittenScores] = field(default_factory=dict)
-    """By path."""
+    file: WrittenScores | None = None
 
     @property
     def named(self) -> bool:
         """Whether anything was named."""
-        return bool(self.tools or self.files)
+        return bool(self.tools or self.file)
 
     @property
     def complete(self) -> bool:
         """Whether all of it was sent."""
-        return all(one.complete for one in self.tools) and not any(one.left_out for one in self.files.values())
+        return all(one.complete for one in self.tools) and not (self.file and self.file.left_out)
 
     @property
     def without_trace(self) -> int:
         """Cases that have no trace, so that nothing of them can be sent."""
-        counts = [one.without_trace for one in self.tools] + [one.without_trace for one in self.files.values()]
-        return max(counts, default=0)
+        return max((one.without_trace for one in (*self.tools, self.file) if one), default=0)
 
 
 def send_run(  # noqa: PLR0913  # what is sent, where to, and how
@@ -129,7 +128,7 @@ def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
 
 def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
     """Write the scores of runs to a file as OTLP JSON log records, a batch a line, in the place of what it held."""
-    written = WrittenScores()
+    written = WrittenScores(str(path))
 
     def records() -> Iterator[Entry]:
         for run in runs:
@@ -162,12 +161,10 @@ def send_runs(
 
     What a tool that can't be reached is to get of later runs waits in the outbox: it isn't tried again.
     """
-    files: dict[str, WrittenScores] = {}
-    if file:
-        try:
-            files[str(file)] = write_scores(file, runs, config, quote=options.quote)
-        except OSError as error:
-            raise InputError(f"{file} can't be written: {error.strerror or error}") from error
+    try:
+        written = write_scores(file, runs, config, quote=options.quote) if file else None
+    except OSError as error:
+        raise InputError(f"{file} can't be written: {error.strerror or error}") from error
     found: dict[str, Delivered] = {}
     for run in runs if addresses else ():
         unreached = {name: one.why for name, one in found.items() if one.left}
@@ -176,4 +173,4 @@ def send_runs(
                 known.add_run(one)
             else:
                 found[one.name] = one
-    return SentScores([*found.values()], files)
+    return SentScores([*found.values()], written)

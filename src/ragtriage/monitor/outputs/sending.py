@@ -85,7 +85,7 @@ class Delivery:
     ) -> None:
         self._scores, self._channel, self._outbox = scores, channel, outbox
         self._tool = channel.destination
-        self._project = self._tool.project_of(env)
+        self._by = replace(scores.by, project=self._tool.project_of(env))
         self._retry_refused, self._advance = retry_refused, advance
         self._dead, self._failures = bool(unreached), 0
         self._turn = asyncio.Semaphore(self._tool.in_flight)
@@ -101,9 +101,10 @@ class Delivery:
         return self.done
 
     async def _ask_project(self) -> None:
-        if self._dead or self._project is None or self._tool.ask_project is None:
+        project = self._by.project
+        if self._dead or project is None or self._tool.ask_project is None:
             return
-        path, read = self._tool.ask_project(self._project)
+        path, read = self._tool.ask_project(project)
         try:
             reply = await self._channel.ask(path)
         except Unreached as problem:
@@ -111,19 +112,18 @@ class Delivery:
             return
         found = None if reply.refused else read(reply.value)
         if found is None:
-            self._give_up(Unreached(f"it knows no project {self._project!r}: see {self._tool.variables}"))
-        self._project = found
+            self._give_up(Unreached(f"it knows no project {project!r}: see {self._tool.variables}"))
+        self._by = replace(self._by, project=found)
 
     def _of_traces(self) -> Iterator[Entry]:
         for trace in self._scores:
-            placed = replace(trace, project=self._project)
-            yield from self._counted(self._tool.entries(placed, self._scores.by))
+            yield from self._counted(self._tool.entries(trace, self._by))
             self._advance()
 
     def _of_conversations(self) -> Iterator[Entry]:
         if self._tool.means:
             for mean in self._scores.means:
-                yield from self._tool.means(replace(mean, project=self._project), self._scores.by)
+                yield from self._tool.means(mean, self._by)
 
     def _counted(self, found: Iterable[Entry | NotSent]) -> Iterator[Entry]:
         for one in found:
