@@ -23,7 +23,7 @@ from ragtriage.readers.files import (
     input_file,
     is_pipe,
     open_bytes,
-    rows_in,
+    raw_rows,
 )
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
@@ -91,7 +91,7 @@ def open_cases(  # noqa: PLR0913  # how a file is read
         raise InputError(f"{file}: a pipe can be read only once: save it to a file")
     with open_bytes(file) as stream:
         form = detect_format(file, stream, format)
-    raw = partial(rows_in, file, form, limits, nested)
+    raw = partial(raw_rows, file, form, limits, nested)
     with closing(raw(None)) as rows:
         head, is_all = _read_head(rows)
     usable = _usable(head, file.name)

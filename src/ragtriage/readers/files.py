@@ -213,28 +213,6 @@ def _check_text(file: OpenedFile, head: bytes) -> None:
         raise InputError(f"{file}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
 
 
-def raw_rows(
-    path: InputPath,
-    form: Format = "jsonl",
-    limits: RowLimits = RowLimits(),  # noqa: B008  # frozen
-    nested: ValuePath | None = None,
-) -> Generator[RawRow, None, None]:
-    """The rows of a file as they stand there.
-
-    A file that breaks off (a damaged archive, a disk error) gives a last row that says so. `nested` is where the list
-    of the rows stands, in a JSON document or in every row of another file.
-    """
-    file = input_file(path)
-    row = 0
-    with open_bytes(file) as opened, closing(_parsed(file, opened, form, limits, nested)) as parsed:
-        try:
-            for found in parsed:
-                row = found.row
-                yield found
-        except (OSError, EOFError, zlib.error) as error:
-            yield RawRow(row + 1, problem=_unreadable(error), ends=True)
-
-
 @dataclass(frozen=True, slots=True)
 class ByteRange:
     """A part of a JSONL file that begins behind a line break and ends with one, or with the file."""
@@ -260,28 +238,61 @@ RowRange = ByteRange | RowGroups | None
 """Which rows of a file; None is all of them."""
 
 
-def rows_in(
-    file: OpenedFile, form: Format, limits: RowLimits, nested: ValuePath | None, part: RowRange
+def raw_rows(
+    path: InputPath,
+    form: Format = "jsonl",
+    limits: RowLimits = RowLimits(),  # noqa: B008  # frozen
+    nested: ValuePath | None = None,
+    part: RowRange = None,
 ) -> Generator[RawRow, None, None]:
-    """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`."""
-    if part is None:
-        yield from raw_rows(file, form, limits, nested)
-        return
-    if isinstance(part, RowGroups):
-        rows = parquet_table(file.path, part.first, part.count, part.skip, part.take)
-        yield from rows if nested is None else rows_within(rows, nested)
-        return
+    """The rows of a file, or of a part of it, as they stand there; those of a part are numbered from 1 within it.
+
+    A file that breaks off (a damaged archive, a disk error) gives a last row that says so. `nested` is where the list
+    of the rows stands, in a JSON document or in every row of another file.
+    """
+    file = input_file(path)
     row = 0
-    with open_bytes(file) as stream:
-        stream.seek(part.start)
-        within = io.BufferedReader(_Limited(stream, part.end - part.start), _LOOK_AHEAD)
-        lines = json_lines(within, limits, starts=part.start == 0)
+    with open_bytes(file) as stream, closing(_parsed(file, stream, form, limits, nested, part)) as parsed:
         try:
-            for found in lines if nested is None else rows_within(lines, nested):
+            for found in parsed:
                 row = found.row
                 yield found
-        except OSError as error:
-            yield RawRow(row + 1, problem=_unreadable(error), ends=True)
+        except (OSError, EOFError, zlib.error) as error:
+            reason = f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
+            yield RawRow(row + 1, problem=reason, ends=True)
+
+
+def _parsed(
+    file: OpenedFile,
+    stream: io.BufferedReader,
+    form: Format,
+    limits: RowLimits,
+    nested: ValuePath | None,
+    part: RowRange,
+) -> Generator[RawRow, None, None]:
+    if form == "json":
+        yield from json_document(stream, limits, nested)
+        return
+    rows = _flat(file, stream, form, limits, part)
+    yield from rows if nested is None else rows_within(rows, nested)
+
+
+def _flat(
+    file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits, part: RowRange
+) -> Iterator[RawRow]:
+    match form, part:
+        case "csv", _:
+            yield from csv_table(stream, limits, file.name)
+        case "parquet", RowGroups(first, count, skip, take):
+            yield from parquet_table(file.path, first, count, skip, take)
+        case "parquet", _:
+            yield from parquet_table(file.path)
+        case _, ByteRange(start, end):
+            stream.seek(start)
+            within = io.BufferedReader(_Limited(stream, end - start), _LOOK_AHEAD)
+            yield from json_lines(within, limits, starts=start == 0)
+        case _:
+            yield from json_lines(stream, limits)
 
 
 class _Limited(io.RawIOBase):
@@ -298,27 +309,3 @@ class _Limited(io.RawIOBase):
         self._left -= len(found)
         buffer[: len(found)] = found
         return len(found)
-
-
-def _unreadable(error: Exception) -> str:
-    return f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
-
-
-def _parsed(
-    file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits, nested: ValuePath | None
-) -> Generator[RawRow, None, None]:
-    if form == "json":
-        yield from json_document(stream, limits, nested)
-        return
-    rows = _flat(file, stream, form, limits)
-    yield from rows if nested is None else rows_within(rows, nested)
-
-
-def _flat(file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits) -> Iterator[RawRow]:
-    match form:
-        case "csv":
-            yield from csv_table(stream, limits, file.name)
-        case "parquet":
-            yield from parquet_table(file.path)
-        case _:
-            yield from json_lines(stream, limits)

@@ -25,7 +25,6 @@ MOST_SPANS, MOST_BYTES = 5_000, 256_000_000
 """Of one trace; a larger one is rejected."""
 LATEST = 1 << 62
 """Nanoseconds: no trace began later."""
-_AT_ONCE = 2_000
 ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
 """What a value that is nothing a tool writes can bring about."""
 _TABLES = """
@@ -80,7 +79,16 @@ class TraceIndex:
         database.execute("pragma synchronous = off")
         database.executescript(_TABLES)
         database.execute("begin")
-        waiting: list[tuple[str, int, int, bytes]] = []
+        database.executemany("insert into pieces values (?, ?, ?, ?)", self._pieces(rows))
+        database.execute("create index by_trace on pieces (trace)")
+        # a piece that has no time says nothing of when its trace began
+        database.execute(
+            "insert into traces select trace, coalesce(min(nullif(start, 0)), 0), count(*), sum(size) from pieces "
+            "group by trace"
+        )
+        database.execute("commit")
+
+    def _pieces(self, rows: Iterable[RawRow]) -> Iterator[tuple[str, int, int, bytes]]:
         for row in rows:
             if row.values is None:
                 self.problems.append(row)
@@ -96,21 +104,7 @@ class TraceIndex:
             for trace, start, piece in pieces:
                 data = _bytes(piece)
                 name = trace.encode("utf-8", "replace").decode()
-                waiting.append((name, start if 0 <= start < LATEST else 0, len(data), data))
-            if len(waiting) >= _AT_ONCE:
-                self._write(waiting)
-        self._write(waiting)
-        database.execute("create index by_trace on pieces (trace)")
-        # a piece that has no time says nothing of when its trace began
-        database.execute(
-            "insert into traces select trace, coalesce(min(nullif(start, 0)), 0), count(*), sum(size) from pieces "
-            "group by trace"
-        )
-        database.execute("commit")
-
-    def _write(self, waiting: list[tuple[str, int, int, bytes]]) -> None:
-        self._database.executemany("insert into pieces values (?, ?, ?, ?)", waiting)
-        waiting.clear()
+                yield name, start if 0 <= start < LATEST else 0, len(data), data
 
     def _refuse(self, reason: str) -> None:
         self.refused[reason] += 1
