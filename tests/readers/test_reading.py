@@ -102,7 +102,7 @@ def test_a_field_that_comes_up_late_is_read_and_notes_count_the_head_first(read:
 
     file = open_cases(make([{"query": f"q{n}", "sources": "one text", "response": "r"} for n in range(300)]))
     assert any(note.startswith("in the first 100 rows, 100 rows: the sources are one text") for note in file.notes)
-    assert "one text, 1 a row in the first 100 rows" in "\n".join(file.describe())
+    assert "(1 a row in the first 100 rows)" in "\n".join(file.describe())
     list(file.rows())
     assert any(note.startswith("300 rows: the sources are one text") for note in file.notes)
 
@@ -115,7 +115,7 @@ def test_what_is_described_of_a_file(read: Any, make: Any) -> None:
     file, _, _ = read([*rows, {"user_input": 3}])
     text = "\n".join(file.describe())
     assert "query ← user_input" in text
-    assert "sources ← retrieved_contexts (list of texts, 1 to 2 a row in all 3 rows)" in text
+    assert "sources ← retrieved_contexts (1 to 2 a row in all 3 rows)" in text
     assert "tags: lang" in text
     assert "unusable: 1 of all 3 rows, the first: " in text
     assert "“What?" in text

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import ranked
 from ragtriage.monitor.baseline import (
@@ -140,7 +139,11 @@ class Watch:
             cases = observer.baseline(baseline, criteria.metrics, criteria.fingerprints)
             watch._detect(cases)
             if not watch.detectors:
-                raise ConfigError(f"--baseline: {named} gives no detector: {_too_little(watch.without, len(cases))}")
+                needed = f"{FEW} cases of a part of the traffic, drawn by lot and one a conversation, of which it has"
+                raise ConfigError(
+                    f"--baseline: {named} gives no detector: it takes {needed} {len(cases)}, and a score that can get "
+                    "worse: name more runs, or leave --baseline out"
+                )
         else:
             watch.gathered = []
         watch.open = {(one.metric, one.stratum): one for one in tables.alarms()}
@@ -261,17 +264,6 @@ def _told(what: Watched, detector: Detector) -> dict[str, Any]:
         "worst": [case for _, case in detector.worst],
         "blamed": next(iter(ranked(Counter(detector.blamed))), ""),
     }
-
-
-def _too_little(without: Mapping[str, int], cases: int) -> str:
-    """Why a baseline gives no detector, and what to do."""
-    if not without:
-        return "no score of it can get worse: name runs with better scores"
-    counted = (
-        f"{plural(cases, 'case')} of it {'counts' if cases == 1 else 'count'}, drawn by lot and one a conversation"
-    )
-    part = " with the same value of --stratify" if any(without) else ""
-    return f"{counted}, and {FEW} are needed{part}: name more runs, or leave --baseline out"
 
 
 def _other(known: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """A file of cases: opened, explained, read as a stream."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +13,7 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
-from ragtriage.readers.field_values import ALIASES, kind_of
+from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.files import (
     InputPath,
     OpenedFile,
@@ -232,23 +231,19 @@ class CaseFile:
         reader = self._new_reader()
         rejected: list[Rejected] = []
         counts: list[int] = []
-        kinds: Counter[str] = Counter()
-        place = self._layout.places.get("sources")
         for raw in head:
             row = reader.read(raw)
             if isinstance(row, Rejected):
                 rejected.append(row)
                 continue
             self.first = self.first or _shown(row, self.mapping)
-            if place is not None:
-                counts.append(len(row.known_sources))
-                kinds[kind_of(place.of(raw.values or {}))] += bool(row.sources)
+            counts.append(len(row.known_sources))
         self._head_notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
         self._sources = self._unusable = ""
-        if counts:
+        if counts and "sources" in self.mapping:
             low, high = min(counts), max(counts)
             count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-            self._sources = f" ({kinds.most_common(1)[0][0]}, {count} a row in {span})"
+            self._sources = f" ({count} a row in {span})"
         if rejected:
             which = f"{len(rejected)} of {span}, the first" if len(head) > 1 else span
             self._unusable = f"unusable: {which}: {rejected[0]}"

@@ -67,18 +67,6 @@ NOT_SPLIT = "{rows}: the sources are a list already, --split-sources left it alo
 _TEACH = "write a list of texts, or of objects with 'text' and 'id'; write [] if nothing was retrieved"
 
 
-def kind_of(value: Any) -> str:
-    """In which shape a value holds the sources, in words."""
-    if isinstance(value, str):
-        return "a list written as text" if looks_like_list(value) else "one text"
-    if isinstance(value, Mapping):
-        return "an object"
-    if not isinstance(value, list | tuple):
-        return described(value)
-    kinds = {"texts" if isinstance(item, str) else "objects" if isinstance(item, Mapping) else "" for item in value}
-    return f"list of {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else "list"
-
-
 def sources_of(
     value: Any, context: RowContext, ids: Sequence[str | None] | None = None, place: str = "sources"
 ) -> tuple[Source, ...]:

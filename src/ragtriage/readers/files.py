@@ -100,7 +100,7 @@ def open_bytes(path: InputPath) -> io.BufferedReader:
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file.{_near(Path(file.path))}") from None
     except IsADirectoryError:
-        raise InputError(f"{file}: is a folder: name a file in it.{_inside(Path(file.path))}") from None
+        raise InputError(f"{file}: is a folder: name a file in it.") from None
     except PermissionError:
         raise InputError(f"{file}: may not be read: change its permissions (chmod +r)") from None
     except (OSError, EOFError, zlib.error, ValueError) as error:
@@ -142,14 +142,6 @@ def _near(path: Path) -> str:
         return ""
     close = near_files(path.name, sorted(names))
     return f" Did you mean {listed([str(folder / name) for name in close], 'or')}?" if close else ""
-
-
-def _inside(path: Path) -> str:
-    try:
-        names = sorted(entry.name for entry in path.iterdir() if Path(entry.name).suffix in _SUFFIXES)
-    except OSError:
-        return ""
-    return f" It holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}." if names else ""
 
 
 def detect_format(file: OpenedFile, stream: io.BufferedReader, asked: str | None) -> Format:
