@@ -139,10 +139,11 @@ class Watch:
             cases = observer.baseline(baseline, criteria.metrics, criteria.fingerprints)
             watch._detect(cases)
             if not watch.detectors:
-                needed = f"{FEW} cases of a part of the traffic, drawn by lot and one a conversation, of which it has"
+                there = f"{len(cases)} cases of it count, drawn by lot and one a conversation"
+                needed = f"{FEW} with the same value of --stratify, if that is given, and a score that can get worse"
                 raise ConfigError(
-                    f"--baseline: {named} gives no detector: it takes {needed} {len(cases)}, and a score that can get "
-                    "worse: name more runs, or leave --baseline out"
+                    f"--baseline: {named} gives no detector: {there}, and it takes {needed}: name more runs, or leave "
+                    "--baseline out"
                 )
         else:
             watch.gathered = []
