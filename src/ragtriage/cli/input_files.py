@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -18,13 +17,11 @@ from ragtriage.core.files import open_private
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
-from ragtriage.readers.cases import HEAD
 from ragtriage.readers.files import STDIN, InputPath, OpenedFile, detect_format, input_file, is_pipe, open_bytes
 from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
-from ragtriage.readers.traces.files import files_in, rows_of
-from ragtriage.readers.traces.formats import format_of
+from ragtriage.readers.traces.files import files_in, format_in
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.runs.manifest import ReadOptions
@@ -153,7 +150,7 @@ def joined(files: Sequence[OpenedFile]) -> list[OpenedFile]:
         return list(files)
     sets: list[tuple[TraceFormat | None, list[OpenedFile]]] = []
     for file in files:
-        form = _trace_format(file)
+        form = format_in(files_in(file) or [file], RowLimits())
         same = next((one for known, one in sets if known is form), None) if form else None
         if same is None:
             sets.append((form, [file]))
@@ -164,7 +161,7 @@ def joined(files: Sequence[OpenedFile]) -> list[OpenedFile]:
 
 def _as_one(files: Sequence[OpenedFile]) -> OpenedFile:
     """Several files or folders of traces as one; a file that is named twice is read once."""
-    by_place = {_place(part): part for one in files for part in _trace_files(one)}
+    by_place = {_place(part): part for one in files for part in files_in(one) or [one]}
     first, *others = files
     name = f"{first.name} and {len(others)} more"
     return OpenedFile(first.path, name, parts=tuple(by_place[place] for place in sorted(by_place)))
@@ -172,20 +169,6 @@ def _as_one(files: Sequence[OpenedFile]) -> OpenedFile:
 
 def _place(file: OpenedFile) -> Path:
     return Path(file.path).resolve()
-
-
-def _trace_format(file: OpenedFile) -> TraceFormat | None:
-    """The format of the traces in a file or folder that can be joined with others; None where it holds none."""
-    rows = islice(rows_of(_trace_files(file), RowLimits()), HEAD)
-    return format_of([row.values for row in rows if row.values])
-
-
-def _trace_files(file: OpenedFile) -> list[OpenedFile]:
-    """The file, or those in a folder that may hold traces."""
-    path = Path(file.path)
-    if path.is_dir():
-        return files_in(path)
-    return [file] if path.is_file() else []
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:

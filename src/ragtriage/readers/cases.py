@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -27,13 +25,11 @@ from ragtriage.readers.files import (
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
-from ragtriage.readers.traces.files import MAPPING, TraceRows, files_in, filled, rows_of, with_places
+from ragtriage.readers.traces.files import HEAD, MAPPING, TraceRows, files_in, filled, format_in, rows_of, with_places
 from ragtriage.readers.traces.formats import format_of
 from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.text.citation_marks import pattern_of
 
-HEAD = 100
-"""Rows that are looked at before the reading starts."""
 _HEAD_BYTES = 32_000_000
 ROWS = "rows"
 """What `mapping` calls the place of the rows."""
@@ -80,8 +76,8 @@ def open_cases(  # noqa: PLR0913  # how a file is read
     if citation_mark is not None:
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
-    if files := _files_in(file):
-        form_of_traces = format_of([row.values for row in islice(rows_of(files, limits), HEAD) if row.values])
+    if files := files_in(file):
+        form_of_traces = format_in(files, limits)
         if form_of_traces is not None:
             made = TraceRows(rows_of(files, limits), form_of_traces, with_places(wanted, traces))
             return _of_traces(file, made, context, citation_mark, privacy)
@@ -115,16 +111,6 @@ def open_cases(  # noqa: PLR0913  # how a file is read
         privacy=privacy,
     )
     return CaseFile(file, form, layout, reader, raw, head, is_all=is_all)
-
-
-def _files_in(file: OpenedFile) -> list[OpenedFile]:
-    """The files that are read as one: those of a folder that may hold traces, too; none if it is one file."""
-    if file.parts:
-        return list(file.parts)
-    try:
-        return files_in(Path(file.path)) if file.path and Path(file.path).is_dir() else []
-    except OSError:  # told when it is opened
-        return []
 
 
 def _of_traces(

@@ -4,6 +4,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_r
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, TURNS, assembled, with_history
 from ragtriage.readers.traces.attributes import kind_of
+from ragtriage.readers.traces.formats import format_of
 from ragtriage.readers.traces.index import ODD, HeldTrace, TraceIndex, UnreadTrace
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.spans import Trace, TraceSpan
 from ragtriage.readers.traces.tree import Assembled, TraceOptions, Tree, span_place
 
+HEAD = 100
+"""Rows that are looked at before the reading starts."""
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
 """Of the files in a folder of traces; those packed by zstd are told as such."""
 CONVERSATIONS = 10_000
@@ -52,10 +56,21 @@ MAPPING = {name: name if name in FIELDS else "" for name in ALIASES} | {"history
 """Our fields to the columns of a trace's row, so that no tag is taken for a field."""
 
 
-def files_in(folder: Path) -> list[OpenedFile]:
-    """The files of a folder that may hold traces, by name; folders in it are looked into."""
-    found = sorted(path for path in folder.rglob("*") if path.name.lower().endswith(ENDINGS) and path.is_file())
+def files_in(file: OpenedFile) -> list[OpenedFile]:
+    """The files that are read as one, those of a folder by name, and of the folders in it; none if it is one file."""
+    if file.parts or not file.path:
+        return list(file.parts)
+    try:
+        inside = Path(file.path).rglob("*") if Path(file.path).is_dir() else ()
+        found = sorted(path for path in inside if path.name.lower().endswith(ENDINGS) and path.is_file())
+    except OSError:  # told when it is opened
+        return []
     return [OpenedFile(str(path), str(path)) for path in found]
+
+
+def format_in(files: Iterable[OpenedFile], limits: RowLimits) -> TraceFormat | None:
+    """The format of the traces in these files; None if they hold none."""
+    return format_of([row.values for row in islice(rows_of(files, limits), HEAD) if row.values])
 
 
 def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
