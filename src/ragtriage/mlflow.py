@@ -153,5 +153,7 @@ def _feedbacks(judged: JudgedRow, harness: Harness, *, claims: bool) -> Iterator
 def _feedback(harness: Harness, metric: str, name: str, **given: Any) -> Any:
     from mlflow.entities import AssessmentSource, Feedback
 
-    kind = "CODE" if harness.by_code(metric) else "LLM_JUDGE"
+    from ragtriage.monitor.outputs.scores import scorer_of
+
+    kind = "CODE" if scorer_of(metric, harness.judge) == "CODE" else "LLM_JUDGE"
     return Feedback(name=name, source=AssessmentSource(source_type=kind, source_id=harness.judge), **given)

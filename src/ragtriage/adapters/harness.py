@@ -25,11 +25,10 @@ from ragtriage.evaluation.engine import JoinedEvaluation
 from ragtriage.execution.evaluate_file import configuration_of, fingerprints_of, keep_told
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
-from ragtriage.judges.judge_config import is_local
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers.cached import Cached, InMemory
-from ragtriage.metrics import RETRIEVAL, metrics_named
+from ragtriage.metrics import metrics_named
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import LooseRows
 from ragtriage.runs.case_row import RowsHash, content_hash
@@ -220,10 +219,6 @@ class Harness:
         """Finish the run and let go of the judge and the store. Called also at the end of the program."""
         if before := [*given.get("before", ())]:
             self.judge_rows(before, kept=False)
-
-    def by_code(self, metric: str) -> bool:
-        """Whether a metric is computed on this machine, without a language model."""
-        return is_local(self.judge) or metric in {m.name for m in RETRIEVAL}
 
     def judged(self, row: Mapping[str, Any], run: str = "", timeout: float | None = None) -> JudgedRow:
         """Judge one row, as a line of a file, and wait for it; a row that is given up takes no other along.

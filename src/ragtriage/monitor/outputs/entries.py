@@ -79,9 +79,7 @@ def _key(*parts: str) -> bytes:
 
 def facts(by: ScoredBy, score: SentScore) -> dict[str, Any]:
     """What is said beside a score: by which judge, from which verdicts; texts only where they may be quoted."""
-    told: dict[str, Any] = {
-        "ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint,
-    }  # fmt: skip
+    told = by.facts
     if score.label:
         told["label"] = score.label
     if score.value is not None:

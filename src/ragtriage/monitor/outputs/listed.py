@@ -124,16 +124,15 @@ def phoenix_entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry]:
         about = _UNSURE if verdict.verdict == "no" and not verdict.sure else _NEEDED[verdict.verdict]
         result = without_none({"score": verdict.chance, "label": about, "explanation": verdict.explanation})
         where = {"span_id": verdict.span, "document_position": verdict.place}
-        told = {"ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint}
         # of documents the server takes no identifier: what has the same name and place is replaced, by any run
-        body = {**where, **_annotation(SOURCES, result, by), "metadata": told}
+        body = {**where, **_annotation(SOURCES, result, by), "metadata": by.facts}
         yield Entry(source_key(trace, verdict), "source", _PHOENIX_DOCUMENTS, body, verdict.span)
 
 
 def phoenix_means(mean: ConversationMean, by: ScoredBy) -> Iterator[Entry]:
     """The mean on the session."""
     result = without_none({"score": mean.value, "label": mean.label})
-    told = {"ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint, "cases": mean.cases}
+    told = {**by.facts, "cases": mean.cases}
     body = {"session_id": mean.conversation, **_annotation(mean.metric, result, by), "metadata": told}
     yield Entry(mean_key(mean), "conversation", _PHOENIX_SESSIONS, body | {"identifier": by.mark}, mean.conversation)
 

@@ -34,6 +34,12 @@ _WITHOUT_TEXTS = Columns(scores=True, steps=True, texts=())
 
 ScorerKind = Literal["CODE", "LLM"]
 """Who judged: a program on this machine, or a language model."""
+_FROM_IDS = frozenset(metric.name for metric in RETRIEVAL)
+
+
+def scorer_of(metric: str, judge: str) -> ScorerKind:
+    """Who computes a metric where this judge is asked."""
+    return "CODE" if is_local(judge) or metric in _FROM_IDS else "LLM"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +63,15 @@ class ScoredBy:
     def of(cls, info: RunInfo) -> Self:
         """That of a stored run."""
         prints = blake2b(json.dumps(sorted(info.fingerprints.items())).encode(), digest_size=8).hexdigest()
-        computed = {metric.name for metric in RETRIEVAL}  # from ids alone
-        local = is_local(info.judge)
-        kinds: dict[str, ScorerKind] = {name: "CODE" if local or name in computed else "LLM" for name in info.metrics}
+        kinds = {name: scorer_of(name, info.judge) for name in info.metrics}
         return cls(
             f"ragtriage-{info.number}-{info.identity[:12]}", info.number, info.judge, prints, info.created, kinds
         )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is said of the run beside a score."""
+        return {"ragtriage.run": self.run, "judge": self.judge, "fingerprint": self.fingerprint}
 
     @property
     def nanoseconds(self) -> int:
