@@ -245,7 +245,7 @@ def test_a_body_is_below_the_tools_limit(store):
         try:
             return await Delivery(scores, channel, Outbox(store.database, run.number, "x"), {}).deliver()
         finally:
-            await channel.close()
+            channel.close()
 
     with Server(measured) as there:
         done = asyncio.run(deliver(there.root))

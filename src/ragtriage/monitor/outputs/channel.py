@@ -116,7 +116,7 @@ class ToolChannel:
             follow_redirects=False,
         )
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close its connections."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()

@@ -81,49 +81,40 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
     env: Environment,
     options: SendOptions = SendOptions(),  # frozen
     *,
-    unreached: Mapping[str, str] = MappingProxyType({}),
+    earlier: Mapping[str, Delivered] = MappingProxyType({}),
     advance: Callable[[], object] = lambda: None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> list[Delivered]:
     """Send a run's scores to tools, to all at the same time: one that is dead holds no other up.
 
-    What became of them comes in the order of the addresses. All that a destination in `unreached` (→ why) is to get
-    waits in the outbox.
+    What became of them comes in the order of the addresses, and goes on from `earlier`, that of other runs by the
+    tools' names: a tool for which something was left then isn't tried, and what it is to get waits in the outbox.
     """
-
-    async def send(stack: ExitStack) -> list[Delivered]:
-        channels: list[ToolChannel] = []
-        try:
-            for name, url in addresses.items():
-                channels.append(ToolChannel(DESTINATIONS[name], url, env, options.patience, sleep))
-            deliveries = []
-            for channel in channels:
-                tool, to = channel.destination, f"{channel.destination.name} {channel.shown}"
-                what = f"sending run {run.number} to {to}"
-                # what two processes send at the same time would stand twice where a tool adds
-                stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
-                scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
-                outbox, again = Outbox(database, run.number, to), options.retry_refused
-                why = unreached.get(tool.name, "")
-                deliveries.append(
-                    Delivery(scores, channel, outbox, env, retry_refused=again, unreached=why, advance=advance)
-                )
-            return list(await asyncio.gather(*(one.deliver() for one in deliveries)))
-        finally:
-            await asyncio.gather(*(channel.close() for channel in channels))
-
     with ExitStack() as stack:
-        return asyncio.run(send(stack))
+        deliveries: list[Delivery] = []
+        for name, url in addresses.items():
+            channel = ToolChannel(DESTINATIONS[name], url, env, options.patience, sleep)
+            stack.callback(channel.close)
+            tool, to = channel.destination, f"{name} {channel.shown}"
+            what = f"sending run {run.number} to {to}"
+            # what two processes send at the same time would stand twice where a tool adds
+            stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
+            scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
+            outbox, again, known = Outbox(database, run.number, to), options.retry_refused, earlier.get(name)
+            deliveries.append(
+                Delivery(scores, channel, outbox, env, retry_refused=again, earlier=known, advance=advance)
+            )
+
+        async def deliver() -> list[Delivered]:
+            return await asyncio.gather(*(one.deliver() for one in deliveries))
+
+        return asyncio.run(deliver())
 
 
 def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
     """Refuse addresses to which nothing can be sent, before anything is judged."""
-
-    async def check() -> None:
-        for name, url in addresses.items():
-            await ToolChannel(DESTINATIONS[name], url, env, 0.0).close()
-
-    asyncio.run(check())
+    for name, url in addresses.items():
+        ToolChannel(DESTINATIONS[name], url, env, 0.0).close()
 
 
 def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
@@ -167,10 +158,6 @@ def send_runs(
         raise InputError(f"{file} can't be written: {error.strerror or error}") from error
     found: dict[str, Delivered] = {}
     for run in runs if addresses else ():
-        unreached = {name: one.why for name, one in found.items() if one.left}
-        for one in send_run(database, run, config, addresses, env, options, unreached=unreached, advance=advance):
-            if known := found.get(one.name):
-                known.add_run(one)
-            else:
-                found[one.name] = one
+        sent = send_run(database, run, config, addresses, env, options, earlier=found, advance=advance)
+        found = {one.name: one for one in sent}
     return SentScores([*found.values()], written)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Self
 
 from ragtriage.monitor.outputs.channel import ToolChannel, ToolReply, Unreached
 from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, NotSent, ToolRequest
@@ -23,7 +22,7 @@ MOST_FAILURES = 3
 
 @dataclass
 class Delivered:
-    """What became of a run's scores at one tool."""
+    """What became of the scores of one run, or of several, at one tool."""
 
     name: str
     title: str
@@ -52,24 +51,13 @@ class Delivered:
         """Whether all is there but scores without a value."""
         return not (self.left or self.refused or self.left_out)
 
-    def add_run(self, other: Self) -> None:
-        """Count the scores of another run too."""
-        self.sent += other.sent
-        self.left_out += other.left_out
-        self.refused += other.refused
-        self.before += other.before
-        self.undefined += other.undefined
-        self.left += other.left
-        self.without_trace += other.without_trace
-        self.why = other.why or self.why
-        self.said = other.said | self.said
-
 
 class Delivery:
     """A run's scores on their way to one tool.
 
-    With `retry_refused`, what was refused before is sent again. Where `unreached` says why the tool isn't tried, all
-    that is to be sent waits. `advance` is called with each case that is through.
+    With `retry_refused`, what was refused before is sent again. The counts go on in `earlier`, what became of other
+    runs: where something of those is left, the tool isn't tried, and all that is to be sent waits. `advance` is called
+    with each case that is through.
     """
 
     def __init__(
@@ -80,16 +68,16 @@ class Delivery:
         env: Environment,
         *,
         retry_refused: bool = False,
-        unreached: str = "",
+        earlier: Delivered | None = None,
         advance: Callable[[], object] = lambda: None,
     ) -> None:
         self._scores, self._channel, self._outbox = scores, channel, outbox
         self._tool = channel.destination
         self._by = replace(scores.by, project=self._tool.project_of(env))
         self._retry_refused, self._advance = retry_refused, advance
-        self._dead, self._failures = bool(unreached), 0
+        self.done = earlier or Delivered(self._tool.name, self._tool.title, channel.shown)
+        self._dead, self._failures = bool(self.done.left), 0
         self._turn = asyncio.Semaphore(self._tool.in_flight)
-        self.done = Delivered(self._tool.name, self._tool.title, channel.shown, why=unreached)
 
     async def deliver(self) -> Delivered:
         """Send what is to be sent; a tool that can't be reached raises nothing."""
@@ -97,7 +85,7 @@ class Delivery:
         rest = chain(self._of_traces(), self._of_conversations())
         while portion := list(islice(rest, PORTION)):
             await self._send(portion)
-        self.done.without_trace = self._scores.without_trace
+        self.done.without_trace += self._scores.without_trace
         return self.done
 
     async def _ask_project(self) -> None:
