@@ -19,36 +19,30 @@ from ragtriage.readers.traces.pieces import (
     TraceRow,
     nanoseconds,
     one_trace,
+    snake,
     status_of,
     times,
 )
 from ragtriage.readers.traces.spans import SpanEvent, Trace, TraceSpan
 
-
-def _either(row: Any, camel: str, snake: str) -> Any:
-    found = row.get(camel) if isinstance(row, Mapping) else None
-    return row.get(snake) if found is None and isinstance(row, Mapping) else found
-
-
-OTHERS = (("resourceMetrics", "resource_metrics"), ("resourceLogs", "resource_logs"))
+OTHERS = ("resource_metrics", "resource_logs")
 """What a collector may write into the same file."""
 
 
 def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
-    if any(isinstance(_either(row, *names), list) for names in OTHERS):
+    own = snake(row)
+    if any(isinstance(own.get(name), list) for name in OTHERS):
         refuse("a row holds metrics or logs, which are no traces")
-    for of_resource in _either(row, "resourceSpans", "resource_spans") or ():
-        resource = (_either(of_resource, "resource", "resource") or {}).get("attributes") or []
-        scopes = _either(of_resource, "scopeSpans", "scope_spans")
-        for scope in scopes or of_resource.get("instrumentationLibrarySpans") or ():
-            for span in scope.get("spans") or ():
-                trace_id = str(_either(span, "traceId", "trace_id") or "").lower()
-                span_id = str(_either(span, "spanId", "span_id") or "").lower()
+    for of_resource in map(snake, own.get("resource_spans") or ()):
+        resource = (of_resource.get("resource") or {}).get("attributes") or []
+        for scope in of_resource.get("scope_spans") or of_resource.get("instrumentation_library_spans") or ():
+            for one in scope.get("spans") or ():
+                span = snake(one) if isinstance(one, Mapping) else {}
+                trace_id, span_id = (str(span.get(name) or "").lower() for name in ("trace_id", "span_id"))
                 if not trace_id.strip("0") or not span_id.strip("0"):
                     refuse(NO_IDS)
                     continue
-                start = nanoseconds(_either(span, "startTimeUnixNano", "start_time_unix_nano")) or 0
-                yield trace_id, start, (span, resource)
+                yield trace_id, nanoseconds(span.get("start_time_unix_nano")) or 0, (span, resource)
 
 
 BYTES = "attributes that hold bytes were left out"
@@ -86,16 +80,13 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     remarks: list[str] = []
     for span, resource in pieces:
         own = resources.setdefault(hash(repr(resource)), attributes_of(resource, remarks))
-        start, end = times(
-            _either(span, "startTimeUnixNano", "start_time_unix_nano"),
-            _either(span, "endTimeUnixNano", "end_time_unix_nano"),
-        )
+        start, end = times(span.get("start_time_unix_nano"), span.get("end_time_unix_nano"))
+        parent = str(span.get("parent_span_id") or "").lower()
         spans.append(
             TraceSpan(
                 trace_id,
-                str(_either(span, "spanId", "span_id")).lower(),
-                str(_either(span, "parentSpanId", "parent_span_id") or "").lower().strip("0")
-                and str(_either(span, "parentSpanId", "parent_span_id")).lower(),
+                str(span["span_id"]).lower(),
+                parent if parent.strip("0") else "",
                 str(span.get("name") or ""),
                 start,
                 end,
@@ -106,15 +97,15 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
                     for one in span.get("events") or ()
                 ),
                 own,
-                str(_either(span, "traceState", "trace_state") or ""),
+                str(span.get("trace_state") or ""),
             )
         )
     return one_trace(trace_id, spans, {}, remarks)
 
 
 def _fits(row: TraceRow) -> bool:
-    names = (("resourceSpans", "resource_spans"), *OTHERS)
-    return any(isinstance(_either(row, *one), list) for one in names)
+    own = snake(row)
+    return any(isinstance(own.get(name), list) for name in ("resource_spans", *OTHERS))
 
 
 OTLP = TraceFormat("otlp", "OTLP JSON", _fits, _pieces, _trace)
