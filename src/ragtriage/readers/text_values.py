@@ -133,8 +133,11 @@ class _Plain(ast.NodeTransformer):
 
 def unpacked(value: Any) -> Any:
     """The list or object that a text holds; any other value as it is."""
+    # what was cut off on its way ends otherwise, and would take long to try
+    if not looks_like_list(value) or not value.rstrip().endswith(("]", "}", ")")):
+        return value
     try:
-        return parse_literal(value) if looks_like_list(value) else value
+        return parse_literal(value)
     except NotALiteral:
         return value
 
