@@ -21,9 +21,6 @@ def answer(query):
         raise ValueError("no")
     return {"response": "It is " + query, "sources": ["It is " + query]}
 """
-CLAIMS = [
-    {"id": i, "claim": text, "sources": [text], "label": i} for i, text in enumerate(("It is free.", "It is red."))
-]
 
 
 @pytest.fixture
@@ -31,7 +28,6 @@ def given(tmp_path: Path) -> Iterator[set[Path]]:
     """What the user made, while every permission is given to what is made without one."""
     before = os.umask(0)
     written(tmp_path / "rows.jsonl", (row(i) for i in range(4)))
-    written(tmp_path / "claims.jsonl", CLAIMS)
     (tmp_path / "app.py").write_text(APP, encoding="utf-8")
     with sqlite3.connect(tmp_path / "library.db") as library:
         library.executescript(
@@ -52,7 +48,6 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "collect again": [(*COLLECT, "-o", "answers.jsonl", "--retry-failed")] * 2,
     "trust": [
         EVALUATE,
-        ("trust", "agreement", "claims.jsonl", "-o", "new/said.jsonl"),
         ("trust", "label", "--n", "2", "-o", "new/labels.jsonl"),
         ("trust", "test", "rows.jsonl", "-o", "new/pairs.jsonl"),
         ("trust", "card", "-o", "cards/card.md"),
