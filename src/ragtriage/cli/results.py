@@ -131,7 +131,7 @@ EXPORTED_PARTS = frozenset({"texts", "evidence"})
 
 
 @command("report")
-def report(  # one parameter a flag
+def report(
     run: str = "last",
     *,
     out: Path | None = None,
@@ -154,7 +154,7 @@ def report(  # one parameter a flag
 
 
 @command("show")
-def show(  # one parameter a flag
+def show(
     run: str = "last",
     case: str | None = None,
     *,
@@ -190,7 +190,7 @@ def show(  # one parameter a flag
 
 
 @command("export")
-def export(  # one parameter a flag
+def export(
     run: str = "last",
     *,
     out: Path | None = None,

@@ -115,7 +115,6 @@ class Featurizer:
 
     def __init__(self, reader: CachedTexts, marker: Marker) -> None:
         self._reader = reader
-        self._marker = marker
         self._evidence = lru_cache(8)(self._make_evidence)
         self._stacked = lru_cache(8)(self._stack)
         self._said = lru_cache(256)(lambda query, response: claimed_text(query, response, marker))
